@@ -1,0 +1,1 @@
+"""Everything a student's notebook imports."""

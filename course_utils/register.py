@@ -1,0 +1,77 @@
+"""The register of notebooks and graded exercises, read from exercises.toml."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+REGISTER = Path(__file__).with_name("exercises.toml")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    name: str
+    title: str
+    minutes: int
+    objectives: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    id: str
+    notebook: str
+    kind: str
+    names: tuple[str, ...]
+    signature: str
+    points: float
+    difficulty: int
+    minutes: int
+    core: bool
+    extra: bool = False
+
+    @property
+    def title(self) -> str:
+        """What a student would call it: the name to write, or the id in words."""
+        if self.kind == "code":
+            return ", ".join(self.names)
+        return self.id.replace("-", " ")
+
+    @property
+    def checked(self) -> bool:
+        return self.kind != "written"
+
+
+@cache
+def _read() -> dict:
+    return tomllib.loads(REGISTER.read_text(encoding="utf-8"))
+
+
+@cache
+def notebooks() -> tuple[Notebook, ...]:
+    return tuple(Notebook(**entry) for entry in _read()["notebook"])
+
+
+@cache
+def exercises(notebook: str | None = None) -> tuple[Exercise, ...]:
+    """All exercises, or those of one notebook, in the order they are met."""
+    entries = (Exercise(**{**e, "names": tuple(e["names"])}) for e in _read()["exercise"])
+    return tuple(e for e in entries if notebook in (None, e.notebook))
+
+
+def exercise(exercise_id: str) -> Exercise:
+    for entry in exercises():
+        if entry.id == exercise_id:
+            return entry
+    known = ", ".join(e.id for e in exercises())
+    raise KeyError(f"There is no exercise called {exercise_id!r}. The course has: {known}.")
+
+
+def exercise_defining(name: str) -> Exercise | None:
+    """The exercise in which a student writes something called `name`, if there is one."""
+    return next((e for e in exercises() if name in e.names and e.kind == "code"), None)
+
+
+def points(notebook: str) -> float:
+    """What a notebook is worth, without extra credit."""
+    return sum(e.points for e in exercises(notebook) if not e.extra)
