@@ -424,4 +424,7 @@ def _code_of(function: Any) -> bytes:
     for constant in code.co_consts:
         nested = isinstance(constant, types.CodeType)
         parts.append(constant.co_code if nested else repr(constant).encode())
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, types.FunctionType):
+            parts.append(_code_of(cell.cell_contents))
     return b"".join(parts)

@@ -204,6 +204,13 @@ def test_the_fingerprint_sees_a_mended_function_inside_a_model():
     assert fingerprint(first, 0) == fingerprint(Holder(lambda x: x * 2), 0)
     assert fingerprint(first, 0) != fingerprint(first, 1)
 
+    def wrapped(function):
+        return lambda x: function(x)
+
+    assert fingerprint(Holder(wrapped(lambda x: x * 2)), 0) != fingerprint(
+        Holder(wrapped(lambda x: x * 3)), 0
+    )
+
 
 def test_a_broken_checkpoint_is_replaced_with_a_sentence(tmp_path, capsys):
     path = tmp_path / "run.pt"

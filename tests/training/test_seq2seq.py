@@ -1,0 +1,194 @@
+"""The encoder-decoder with slots: all steps at once equal one step at a time, whatever it holds."""
+
+import pytest
+import torch
+from torch import nn
+
+from course_utils.seq2seq import PAD, Batch, Encoded, Seq2Seq, evaluate, every_step, sequence_loss
+from course_utils.training import fit, seed_everything
+
+VOCABULARY, B, S, T, D = 11, 3, 5, 4, 6
+
+
+def mean_context(query, states):
+    """Not attention: every state weighs the same. Enough to test the slot."""
+    weights = torch.full((*query.shape[:2], states.shape[1]), 1 / states.shape[1])
+    return weights @ states, weights
+
+
+def sharp_context(query, states):
+    """Weights that depend on the query, so that a wrong query is seen."""
+    weights = torch.softmax(query @ states.transpose(1, 2), dim=-1)
+    return weights @ states, weights
+
+
+class Joined(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2 * D, D)
+
+    def forward(self, query, states):
+        context, weights = sharp_context(query, states)
+        return torch.tanh(self.layer(torch.cat([context, query], dim=-1))), weights
+
+
+VARIANTS = {
+    "plain": {},
+    "context": {"attention": sharp_context},
+    "hidden": {"attention": Joined(), "attention_gives": "hidden"},
+    "appended": {"positions": torch.eye(9)},
+    "added": {"positions": torch.rand(9, 4), "position_mode": "add"},
+    "positions only": {
+        "attention": sharp_context,
+        "positions": torch.eye(9),
+        "encoder": "positions",
+    },
+}
+
+
+def model_of(cell="gru", **options):
+    seed_everything(3)
+    return Seq2Seq(VOCABULARY, hidden=D, embed=4, cell=cell, **options)
+
+
+def some_batch():
+    generator = torch.Generator().manual_seed(1)
+    draw = lambda *shape: torch.randint(1, VOCABULARY, shape, generator=generator)  # noqa: E731
+    return Batch(draw(B, S), draw(B), draw(B, T))
+
+
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_target_steps_at_once_equal_one_step_at_a_time(cell, variant):
+    model = model_of(cell, **VARIANTS[variant])
+    batch = some_batch()
+    logits, weights = model(batch.source, batch.decoder_inputs)
+    encoded = model.encode(batch.source)
+    hidden = encoded.bottleneck
+    for t in range(T):
+        step, row, hidden = model.decode(encoded.states, hidden, batch.decoder_inputs[:, t : t + 1])
+        torch.testing.assert_close(step[:, 0], logits[:, t])
+        if weights is not None:
+            torch.testing.assert_close(row[:, 0], weights[:, t])
+    assert logits.shape == (B, T, VOCABULARY)
+    assert (weights is None) == ("attention" not in VARIANTS[variant])
+
+
+def test_decoder_inputs_are_the_target_one_step_late():
+    batch = Batch(torch.ones(1, 2, dtype=torch.long), torch.tensor([7]), torch.tensor([[4, 5, 6]]))
+    assert batch.decoder_inputs.tolist() == [[7, 4, 5]]
+
+
+def test_greedy_feeds_its_own_choice_back():
+    model = model_of(attention=sharp_context)
+    batch = some_batch()
+    tokens, weights = model.greedy(batch.source, batch.first, T)
+    logits, forced = model(batch.source, Batch(batch.source, batch.first, tokens).decoder_inputs)
+    assert torch.equal(logits.argmax(-1), tokens)
+    torch.testing.assert_close(weights, forced)
+
+
+def test_greedy_takes_a_bottleneck_that_was_changed():
+    model = model_of()
+    batch = some_batch()
+    encoded = model.encode(batch.source)
+    swapped = Encoded(encoded.states, encoded.bottleneck.flip(1))
+    tokens, _ = model.greedy(batch.source, batch.first, T, encoded=swapped)
+    expected, _ = model.greedy(batch.source.flip(0), batch.first, T)
+    assert torch.equal(tokens, expected)
+
+
+def test_a_function_for_one_query_serves_all_steps():
+    def attend(query, states):
+        assert query.dim() == 2 and states.dim() == 3
+        weights = torch.softmax((query[:, None] * states).sum(-1), dim=-1)
+        return (weights[..., None] * states).sum(1), weights
+
+    query, states = torch.randn(B, T, D), torch.randn(B, S, D)
+    context, weights = every_step(attend)(query, states)
+    expected_context, expected_weights = sharp_context(query, states)
+    torch.testing.assert_close(context, expected_context)
+    torch.testing.assert_close(weights, expected_weights)
+
+
+def test_keys_that_hold_positions_give_the_same_scores_for_any_text():
+    model = model_of(**VARIANTS["positions only"])
+    batch, other = some_batch(), some_batch().source.flip(0)
+    _, weights = model(batch.source, batch.decoder_inputs)
+    _, weights_of_other = model(other, batch.decoder_inputs)
+    torch.testing.assert_close(weights, weights_of_other)
+
+
+def test_a_step_with_two_tokens_adds_their_embeddings():
+    model = model_of("rnn")
+    source = torch.tensor([[[1, 2], [3, 2]]])
+    embedded = model.embedding(source[..., 0]) + model.embedding(source[..., 1])
+    expected, _ = model.encoder(embedded)
+    torch.testing.assert_close(model.encode(source).states, expected)
+
+
+def test_positions_are_kept_with_the_model_and_not_trained():
+    model = model_of(positions=torch.eye(9))
+    assert "positions" in model.state_dict()
+    assert all(parameter.shape != (9, 9) for parameter in model.parameters())
+
+
+def test_padding_counts_neither_in_the_loss_nor_in_the_accuracy():
+    model = model_of()
+    batch = some_batch()
+    padded = Batch(
+        batch.source,
+        batch.first,
+        torch.cat([batch.target, torch.full((B, 2), PAD)], dim=1),
+    )
+    assert float(sequence_loss(model, padded)[0]) == pytest.approx(
+        float(sequence_loss(model, batch)[0]), rel=1e-5
+    )
+    assert sequence_loss(model, padded)[1] == B * T
+    assert evaluate(model, [padded]) == pytest.approx(evaluate(model, [batch]), rel=1e-5)
+
+
+def test_evaluation_counts_characters_and_whole_sequences():
+    model = model_of()
+    batch = some_batch()
+    tokens, _ = model.greedy(batch.source, batch.first, T)
+    wrong_in_one = tokens.clone()
+    wrong_in_one[0, -1] = tokens[0, -1] % (VOCABULARY - 1) + 1
+    figures = evaluate(model, [Batch(batch.source, batch.first, wrong_in_one)])
+    pads = int((wrong_in_one == PAD).sum())
+    assert figures["characters"] == pytest.approx((B * T - 1 - pads) / (B * T - pads))
+    assert figures["exact"] == pytest.approx((B - 1) / B)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"cell": "tree"}, "cell is 'tree'"),
+        ({"attention_gives": "x"}, "attention_gives"),
+        ({"positions": torch.rand(4)}, "must be a table"),
+        ({"positions": torch.rand(9, 3), "position_mode": "add"}, "both need one size"),
+        ({"encoder": "positions"}, "needs a table of positions and an attention"),
+    ],
+)
+def test_a_slot_filled_wrongly_is_answered_with_a_sentence(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Seq2Seq(VOCABULARY, hidden=D, embed=4, **options)
+
+
+def test_a_source_beyond_the_table_of_positions_is_answered_with_a_sentence():
+    model = model_of(positions=torch.eye(4))
+    with pytest.raises(ValueError, match="The source has 5 steps, but the table"):
+        model(some_batch().source, some_batch().decoder_inputs)
+
+
+def test_the_trainer_teaches_it_and_repeats_itself():
+    batch = some_batch()
+    results = []
+    for _ in range(2):
+        model = model_of(attention=mean_context)
+        history = fit(
+            model, lambda epoch: [batch] * 10, sequence_loss, epochs=8, lr=0.02, show=False
+        )
+        results.append(history.column("train_loss"))
+    assert results[0] == results[1]
+    assert results[0][-1] < 0.3 * results[0][0]
