@@ -1,0 +1,54 @@
+"""The copy of course_utils that goes into the box: what answers import, nothing that judges."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+# of course_utils/checks only these enter: they run beside the student's code and hold no answer
+INSIDE_CHECKS = ("probes", "wire.py")
+CHECKS_INIT = '''"""Inside the box nothing is judged: these do nothing."""
+
+
+def check(*args, **kwargs):
+    """In the box the probe asks, and the verdict is reached outside."""
+
+
+def ready(*args, **kwargs):
+    """In the box no cell needs to wait for an exercise."""
+    return False
+'''
+PACKAGE_INIT = '''"""The course's own package, as far as an answer may need it."""
+
+from course_utils.checks import check, ready
+
+__all__ = ["check", "ready"]
+'''
+IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "checks", "*.npz")
+
+
+def course_folder() -> Path:
+    """Where the installed course_utils is, without importing it."""
+    found = importlib.util.find_spec("course_utils")
+    if found is None or not found.submodule_search_locations:
+        raise FileNotFoundError("course_utils is not installed: run `pip install -e .` first.")
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def copy_course(target: Path) -> Path:
+    """Write the boxed course_utils below target and return the folder to put on the path."""
+    source, copy = course_folder(), target / "course_utils"
+    shutil.copytree(source, copy, ignore=IGNORED)
+    (copy / "checks").mkdir()
+    for name in INSIDE_CHECKS:
+        place = source / "checks" / name
+        if place.is_dir():
+            shutil.copytree(place, copy / "checks" / name, ignore=IGNORED)
+        else:
+            shutil.copy(place, copy / "checks" / name)
+    (copy / "checks" / "__init__.py").write_text(CHECKS_INIT)
+    (copy / "__init__.py").write_text(PACKAGE_INIT)
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return target

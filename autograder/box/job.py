@@ -1,0 +1,52 @@
+"""What travels to and from the box: a job, its limits, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Honest answers need about a tenth of each."""
+
+    wall_seconds: float = 40.0
+    cpu_seconds: int = 15
+    memory_bytes: int = 2560 * MEGABYTE
+    processes: int = 64
+    file_bytes: int = 64 * MEGABYTE
+    output_bytes: int = 32 * MEGABYTE
+
+
+@dataclass(frozen=True)
+class Job:
+    """The code cells of one submission, in order, then the packed probe request."""
+
+    cells: tuple[str, ...]
+    request: bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came back from one job.
+
+    status: "ok" (there is a frame), "timeout", "memory", "crashed", "output" (more bytes than
+    allowed) or "refused" (the box itself could not be set up for this job).
+    frame: raw bytes, still untrusted: only course_utils.checks.wire may read them.
+    message: a sentence for the person who reads the grade; empty when all went well.
+    printed: what the submission printed, cut to a readable length.
+    """
+
+    status: str
+    frame: bytes | None
+    message: str
+    printed: str
+
+
+def pack_job(job: Job) -> bytes:
+    """A length, the cells as JSON, then the request: the child reads it with two slices."""
+    cells = json.dumps(list(job.cells)).encode()
+    return struct.pack("<Q", len(cells)) + cells + job.request

@@ -1,0 +1,328 @@
+"""The warm process inside the box: imports torch once, then forks one child a submission.
+
+It runs as a plain script in a file system that holds nothing of ours but itself, `seccomp.py` and
+the boxed `course_utils`. Over its socket come descriptors only: it never reads a submission, a
+seed or an input, so that no later child can find them in its memory. For each submission
+
+    zygote -> middle   own session; new user, pid, network, ipc, mount and uts namespaces; mounts;
+                       tells the supervisor the inner process and, later, how it ended
+           -> inner    own session again, no descriptor but its own, limits, no capability, no new
+                       privilege, the system call filter; reads the job, runs it, writes a frame
+
+The inner process is the first of its pid namespace: when it ends, all it started ends with it.
+"""
+
+import builtins
+import contextlib
+import ctypes
+import gc
+import importlib
+import io
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+
+import seccomp
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY = 2, 4, 8, 1
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
+CAPABILITY_VERSION_3 = 0x20080522
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+KEYCTL_JOIN_SESSION_KEYRING = 1
+NOBODY = 65534
+SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def require(result: int, what: str) -> None:
+    """A wall that could not be raised ends the child: never go on without it."""
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def become_nobody() -> None:
+    """Root's processes are not counted by RLIMIT_NPROC, and root owns files: be neither."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        # after a change of user the kernel hides /proc/self from its owner; the maps need it
+        require(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "PR_SET_DUMPABLE")
+
+
+def warm_up(modules: list[str]):
+    """Import what answers need and make the IPython shell, once for all submissions."""
+    import torch
+
+    torch.set_num_threads(1)
+    # torch reads /proc/cpuinfo at its first product; the children have no /proc
+    torch.softmax(torch.ones(4, 4) @ torch.ones(4, 4), -1)
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    class BoxShell(InteractiveShell):
+        def enable_gui(self, gui=None):
+            """`%matplotlib inline` asks for this; there is no window to make."""
+
+        # `!ls` through a terminal needs /dev/pts, which all children would share
+        system = InteractiveShell.system_raw
+
+    config = Config()
+    config.HistoryManager.enabled = False  # its thread would not survive the fork
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.xmode = "Plain"
+    config.InteractiveShell.cache_size = 0
+    shell = BoxShell.instance(config=config)
+    shell.run_cell("import torch\ndel torch", store_history=False)
+    sys.path.insert(0, "")  # as in a notebook: the folder it runs in comes first
+    return shell
+
+
+def raise_walls(limits: dict) -> None:
+    """Namespaces and mounts of one submission; what is hidden here stays hidden."""
+    uid, gid = os.getuid(), os.getgid()
+    require(
+        libc.unshare(
+            CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS
+        ),
+        "new namespaces",
+    )
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{uid} {uid} 1"),
+        ("gid_map", f"{gid} {gid} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    # a second lock beside the system call filter; not every /proc lets us turn it
+    with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write("0")
+    require(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
+    size = limits["file_bytes"]
+    for place, options in (
+        (b"/tmp", f"size={size},nr_inodes=4096,mode=700"),
+        (b"/dev/shm", f"size={size},nr_inodes=256,mode=700"),
+    ):
+        flags = MS_NOSUID | MS_NODEV
+        require(libc.mount(b"tmpfs", place, b"tmpfs", flags, options.encode()), f"own {place!r}")
+    hidden = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY
+    require(libc.mount(b"tmpfs", b"/proc", b"tmpfs", hidden, b"size=4k,mode=555"), "empty /proc")
+
+
+class CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class CapabilityData(ctypes.Structure):
+    _fields_ = [("sets", ctypes.c_uint32 * 6)]
+
+
+def drop_privileges() -> None:
+    """No capability, none to be gained, and a keyring of its own."""
+    number = KEYCTL.get(os.uname().machine)
+    if number is not None:
+        libc.syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
+    require(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS")
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+    header = CapabilityHeader(CAPABILITY_VERSION_3, 0)
+    require(
+        libc.capset(ctypes.byref(header), ctypes.byref(CapabilityData())), "dropping capabilities"
+    )
+
+
+def counted_by_namespace() -> bool:
+    """From Linux 5.14 a user namespace counts its own processes; before, all of the user's."""
+    release = os.uname().release.split("-")[0].split(".")
+    return (int(release[0]), int(release[1])) >= (5, 14)
+
+
+def set_limits(limits: dict, walled: bool) -> None:
+    """The kernel's own limits, hard, so that they cannot be raised again."""
+    wanted = {
+        "RLIMIT_CPU": limits["cpu_seconds"],
+        "RLIMIT_AS": limits["memory_bytes"],
+        "RLIMIT_FSIZE": limits["file_bytes"],
+        "RLIMIT_NOFILE": 256,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_SIGPENDING": 1024,
+    }
+    # where the count is the whole user's, a small limit would refuse honest threads; there the
+    # supervisor, which counts the tree, is the closer limit
+    own_count = walled and counted_by_namespace()
+    wanted["RLIMIT_NPROC"] = limits["processes"] if own_count else 4096
+    for name, value in wanted.items():
+        kind = getattr(resource, name, None)
+        if kind is not None:
+            _, hard = resource.getrlimit(kind)
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            try:
+                resource.setrlimit(kind, (value, value))
+            except (OSError, ValueError):
+                if walled or name in ("RLIMIT_CPU", "RLIMIT_FSIZE"):
+                    raise
+
+
+class TookTooLong(Exception):
+    """One cell used more than its share of the time."""
+
+
+def give_up(signum, frame):
+    raise TookTooLong("this cell used more than its share of the time and was stopped")
+
+
+def read_all(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as file:
+        return file.read()
+
+
+def run_job(shell, packed: bytes, limits: dict) -> bytes:
+    """Run the cells, then let the probe answer. An exception in a cell ends that cell only."""
+    from course_utils.checks import probes
+
+    (length,) = struct.unpack_from("<Q", packed)
+    cells, request = json.loads(packed[8 : 8 + length]), packed[8 + length :]
+    del packed
+    builtins.get_ipython = shell.get_ipython
+    signal.signal(signal.SIGVTALRM, give_up)
+    for cell in cells:
+        try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, limits["cpu_seconds"] / 4)
+            shell.run_cell(cell, store_history=True)
+        except BaseException as problem:
+            print(f"{type(problem).__name__}: {problem}")
+        finally:
+            with contextlib.suppress(BaseException):
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return probes.answer(request, shell.user_ns)
+
+
+def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
+    """The process that runs a submission. It never returns."""
+    leave, write, process = os._exit, os.write, os.getpid
+    me = process()
+    try:
+        os.setsid()
+        nothing = os.open("/dev/null", os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        # the two that are still needed get fixed numbers, everything else is closed
+        job, frame = os.dup2(job, 200), os.dup2(frame, 201)
+        os.closerange(3, 200)
+        os.closerange(202, 4096)
+        if settings["walled"]:
+            os.chdir("/tmp")
+            set_limits(settings["limits"], walled=True)
+            drop_privileges()
+        else:
+            os.chdir(settings["folder"])
+            set_limits(settings["limits"], walled=False)
+        if seccomp.supported():
+            seccomp.install(libc)
+    except BaseException as problem:
+        with contextlib.suppress(BaseException):
+            write(2, f"the box could not be closed: {problem}\n".encode())
+        leave(SETUP_FAILED)
+    try:
+        sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+        sys.stdout = io.TextIOWrapper(
+            io.FileIO(1, "w", closefd=False), "utf-8", "replace", line_buffering=True
+        )
+        sys.stderr = io.TextIOWrapper(
+            io.FileIO(2, "w", closefd=False), "utf-8", "replace", line_buffering=True
+        )
+        gc.enable()
+        answer = memoryview(run_job(shell, read_all(job), settings["limits"]))
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+        if process() != me:  # the submission forked; only the first one may answer
+            leave(0)
+        while answer:
+            answer = answer[write(frame, answer) :]
+    except BaseException as problem:
+        with contextlib.suppress(BaseException):
+            write(2, f"{type(problem).__name__}: {problem}\n".encode())
+        leave(1)
+    leave(0)
+
+
+def middle(shell, descriptors: list[int], settings: dict) -> None:
+    """Between zygote and inner process: raises the walls and reports. It never returns."""
+    job, frame, printed, report = descriptors
+    channel = socket.socket(fileno=report)
+    try:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        if settings["walled"]:
+            raise_walls(settings["limits"])
+    except BaseException as problem:
+        channel.send(json.dumps({"refused": str(problem)}).encode())
+        os._exit(1)
+    child = os.fork()
+    if child == 0:
+        inner(shell, job, frame, printed, settings)
+    for descriptor in (job, frame, printed):
+        os.close(descriptor)
+    try:
+        handles = [os.pidfd_open(child)] if hasattr(os, "pidfd_open") else []
+        socket.send_fds(channel, [json.dumps({"pid": child}).encode()], handles)
+        _, status = os.waitpid(child, 0)
+        channel.send(json.dumps({"exit": status}).encode())
+    finally:
+        os._exit(0)
+
+
+def serve(control: socket.socket, shell, settings: dict) -> None:
+    """Fork a child for each packet of descriptors, until the supervisor is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides about Ctrl-C
+    while True:
+        word, descriptors, _, _ = socket.recv_fds(control, 16, 4)
+        if not word:
+            return
+        if len(descriptors) == 4 and os.fork() == 0:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            control.close()
+            middle(shell, descriptors, settings)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    sys.argv = ["box"]
+    control = socket.socket(fileno=settings.pop("control"))
+    if settings["walled"]:
+        become_nobody()
+    sys.path[:0] = settings["paths"]
+    # when memory runs out, a submission goes first, never the grader
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+    shell = warm_up(settings["modules"])
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
+        raise SystemExit("a module started a thread, which would not survive the fork")
+    control.send(b"ready")
+    serve(control, shell, settings)
+
+
+if __name__ == "__main__":
+    main()
