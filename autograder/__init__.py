@@ -1,1 +1,27 @@
-"""What only instructors have."""
+"""What only instructors have: sources with solutions, hidden checks, the grader."""
+
+import secrets
+import sys
+
+HIDDEN_SEEDS = 3
+
+
+def fresh_seeds(count: int = HIDDEN_SEEDS) -> tuple[int, ...]:
+    """Seeds that nobody has seen before; whoever grades records them."""
+    return tuple(secrets.randbelow(2**31) + 2 for _ in range(count))
+
+
+def hidden_check(exercise_id: str, seeds=None):
+    """The check in stock nbgrader's hidden tests: the same judge on numbers not seen before."""
+    from course_utils.checks import judge
+    from course_utils.notebook import _judge
+
+    plan = judge.make_plan(exercise_id, seeds or fresh_seeds())
+    return _judge(plan, sys._getframe(1).f_globals)
+
+
+def check(exercise_id: str, path):
+    """The verdict on one answer in a file: a `.py` with the class, or a notebook."""
+    from autograder.one_answer import check_file
+
+    return check_file(exercise_id, path)

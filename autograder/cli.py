@@ -1,0 +1,27 @@
+"""The command `autograder`: every module of autograder/commands is one command of it."""
+
+import importlib
+import pkgutil
+
+import click
+
+from autograder import commands
+
+
+class Commands(click.Group):
+    """Imports a command only when it is called, so that each starts quickly."""
+
+    def list_commands(self, ctx):
+        return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx, name):
+        module = name.replace("-", "_")
+        if module not in {m.name for m in pkgutil.iter_modules(commands.__path__)}:
+            return None
+        return importlib.import_module(f"autograder.commands.{module}").command
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="attention-course")
+def main():
+    """Build, hand out, grade and report on the attention course."""

@@ -1,0 +1,1 @@
+"""One small file for each checked exercise: questions, properties, misconceptions."""

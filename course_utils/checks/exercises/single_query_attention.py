@@ -1,0 +1,498 @@
+"""SingleQueryScaledDotProductAttention: one query, projected queries and keys, values as given.
+
+No parameter is searched for by name or shape. With every matrix filled with one constant a and
+every vector with zero, q = a sum(h) and k_t = a sum(e_t) in each of the K components, so the
+centred logarithm of alpha must be a^2 sqrt(K) sum(h) (sum(e_t) - mean). That settles the scale.
+With random parameters, the centred logarithm of alpha must be bilinear in [h; 1] and e_t: the
+form is fitted on half of the batch and verified on the other half.
+"""
+
+import numpy as np
+
+from course_utils.checks.equations import dot, softmax_gradient, weighted_sum
+from course_utils.checks.judge import (
+    Evidence,
+    Exercise,
+    Misconception,
+    Property,
+    Wrong,
+    differ,
+    same,
+)
+from course_utils.checks.variants import misconceptions_of_weights
+from course_utils.checks.wire import Ask
+
+# label: B, S, enc_hid_dim, dec_hid_dim, kq_dim (None: the default, 512), constant (None: random)
+SIZES = {
+    "main": (10, 6, 2, 3, 5, None),
+    "refilled": (10, 6, 2, 3, 5, None),
+    "constant": (7, 6, 2, 3, 5, 0.6),
+    "other size": (4, 5, 3, 5, 12, 0.45),
+    "default size": (3, 5, 2, 3, None, 0.17),
+    "batch of one": (1, 4, 2, 3, 5, 0.6),
+    "one word": (3, 1, 2, 3, 5, 0.6),
+    "single": (1, 1, 1, 2, 3, 0.6),
+}
+DEFAULT_KQ = 512
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions, main = [], None
+    for label, (B, S, enc, dec, kq, constant) in SIZES.items():
+        args = [0.7 * rng.standard_normal((B, dec)), 0.7 * rng.standard_normal((S, B, 2 * enc))]
+        if label == "main":
+            main = args
+        if label == "refilled":  # the same question to other parameters
+            args = main
+        pool = 0.5 * rng.standard_normal(4001)
+        options = {
+            "target": "SingleQueryScaledDotProductAttention",
+            "init": [enc, dec] if kq is None else [enc, dec, kq],
+            "args": args,
+            "fill": {"pool": pool} if constant is None else {"constant": constant},
+        }
+        if label == "main":
+            options["upstream"] = [rng.standard_normal((B, 2 * enc)), rng.standard_normal((B, S))]
+        questions.append(Ask(label, "call", options))
+    return questions
+
+
+def read(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
+    B, S, enc, *_ = SIZES[label]
+    return tuple(e.outputs(label, (B, 2 * enc), (B, S)))
+
+
+def read_alpha(e: Evidence, label: str) -> np.ndarray:
+    B, S, *_ = SIZES[label]
+    if e.reply(label).notes.get("out_count") != "2":
+        read(e, label)  # says that two results are wanted
+    return e.array(label, "out1", (B, S), ordinal=1)
+
+
+def constant_scores(e: Evidence, label: str) -> np.ndarray:
+    """q . k_t without a scale, where every matrix holds the constant a: K a^2 sum(h) sum(e_t)."""
+    _, _, _, _, kq, a = SIZES[label]
+    hidden, states = e.args(label)
+    K = kq or DEFAULT_KQ
+    return np.array(
+        [[K * a * a * sum(h) * sum(states[t, b]) for t in range(len(states))]
+         for b, h in enumerate(hidden)]
+    )  # fmt: skip
+
+
+def scale_of(label: str) -> float:
+    return float(np.sqrt(SIZES[label][4] or DEFAULT_KQ))
+
+
+def softmax_rows(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def attended_of(alpha: np.ndarray, states: np.ndarray) -> np.ndarray:
+    return np.array([weighted_sum(alpha[b], states[:, b]) for b in range(len(alpha))])
+
+
+# ---- properties -------------------------------------------------------------
+
+SHARES = "alpha is a distribution over the source that depends on the query"
+ATTENDED = "attended_val is the alpha-weighted sum of encoder_outputs"
+SCALE = "the scores are divided by the square root of kq_dim"
+FORM = "the scores are dot products of projected query and keys"
+
+
+def alpha_is_a_distribution(e: Evidence) -> None:
+    alpha = read_alpha(e, "main")
+    sums = alpha.sum(axis=1)
+    if differ(np.ones_like(sums), sums, e.tolerance("main")) or alpha.min() < 0:
+        raise Wrong(
+            "alpha does not sum to one over the source words.",
+            "Which axis of your scores holds the source words? Take the softmax along that one.",
+            np.ones((1, len(sums))),
+            sums[None],
+            ("", "sentence"),
+        )
+    if not differ(np.full_like(alpha, 1 / alpha.shape[1]), alpha, 1e-4):
+        raise Wrong(
+            "alpha is the same for every word, whatever the query: this is mean pooling.",
+            "Score each key against the query.",
+        )
+
+
+def attended_matches(e: Evidence) -> None:
+    for label in ("main", "other size"):
+        attended, alpha = read(e, label)
+        same(
+            attended_of(alpha, e.args(label)[1]),
+            attended,
+            e.tolerance(label),
+            "attended_val is not the sum of the encoder outputs, weighted by alpha.",
+            "The values are the encoder outputs themselves: no projection, no scale.",
+            ("sentence", "component"),
+        )
+
+
+def scale_matches(e: Evidence) -> None:
+    for label in ("constant", "other size", "default size"):
+        same(
+            softmax_rows(constant_scores(e, label) / scale_of(label)),
+            read_alpha(e, label),
+            max(e.tolerance(label), 1e-5),
+            f"alpha is wrong with kq_dim = {SIZES[label][4] or DEFAULT_KQ}.",
+            "Check the scale first: sqrt(kq_dim), the size of queries and keys.",
+            ("sentence", "source word"),
+        )
+
+
+def fit(e: Evidence, label: str) -> np.ndarray:
+    """The matrix A with centred log alpha_t = [h; 1] A (e_t - mean), if there is one."""
+    hidden, states = e.args(label)
+    alpha = read_alpha(e, label)
+    if alpha.min() <= 0:
+        raise Wrong("Some weights are zero or negative: a softmax's are not.")
+    logs = np.log(alpha)
+    logs -= logs.mean(axis=1, keepdims=True)
+    centred = states - states.mean(axis=0)
+    known = np.concatenate([hidden, np.ones((len(hidden), 1))], axis=1)
+    rows = np.einsum("bi,tbj->btij", known, centred).reshape(len(hidden), len(states), -1)
+    half = len(hidden) // 2
+    inputs = rows[:half].reshape(-1, rows.shape[-1])
+    solution, *_ = np.linalg.lstsq(inputs, logs[:half].ravel(), rcond=None)
+    if differ(logs, rows @ solution, 100 * e.tolerance(label)):
+        raise Wrong(
+            "alpha is not the softmax of dot products between a projected query and projected keys.",
+            "q = W_q h, k_t = W_k e_t, and the score of word t is q . k_t / sqrt(kq_dim).",
+        )
+    return solution.reshape(known.shape[1], -1)
+
+
+def form_matches(e: Evidence) -> None:
+    form, other = fit(e, "main"), fit(e, "refilled")
+    if np.abs(form[:-1]).max() < 1e-6:
+        raise Wrong("alpha does not depend on the query.", "Project `hidden` to the query.")
+    if np.linalg.matrix_rank(form[:-1], tol=1e-6) < min(form[:-1].shape):
+        raise Wrong("The projections lose dimensions of the query or of the keys.")
+    if not differ(form, other, 1e-6):
+        raise Wrong(
+            "alpha stays the same when the parameters change: there is nothing to learn.",
+            "Make the two linear layers in __init__.",
+        )
+
+
+def any_size_works(e: Evidence) -> None:
+    for label in ("batch of one", "one word", "single"):
+        B, S, enc, dec, kq, _ = SIZES[label]
+        sizes = f"With a batch of {B}, {S} source word(s), kq_dim {kq}"
+        try:
+            attended, alpha = read(e, label)
+        except Wrong as wrong:
+            raise Wrong(f"{sizes}: {wrong.message}", wrong.hint) from None
+        if differ(attended_of(alpha, e.args(label)[1]), attended, e.tolerance(label)):
+            raise Wrong(f"{sizes}: attended_val is not the weighted sum.")
+        if differ(np.ones(B), alpha.sum(axis=1), e.tolerance(label)):
+            raise Wrong(f"{sizes}: alpha does not sum to one.")
+
+
+def calls_agree(e: Evidence) -> None:
+    B, S, enc, *_ = SIZES["main"]
+    first, second = read(e, "main"), e.outputs("main", (B, 2 * enc), (B, S), prefix="again")
+    for one, other in zip(first, second):
+        same(
+            one,
+            other,
+            e.tolerance("main"),
+            "Two calls on the same input give different results.",
+            "Make layers in __init__, not in forward; and no dropout here.",
+        )
+    for index, (name, given) in enumerate(zip(("hidden", "encoder_outputs"), e.args("main"))):
+        if differ(given, e.array("main", f"after{index}", given.shape), e.tolerance("main")):
+            raise Wrong(
+                f"Your module changes its input `{name}`.",
+                "Operations that end in an underscore, += and index assignment change in place.",
+            )
+
+
+def gradients_match(e: Evidence) -> None:
+    reply = e.reply("main")
+    if "gradient_error" in reply.notes:
+        raise Wrong(
+            "No gradient flows back from the output.",
+            "detach(), no_grad(), .data, .item() and NumPy cut the graph.",
+        )
+    for index, (name, expected) in enumerate(zip(("hidden", "encoder_outputs"), _gradients(e))):
+        same(
+            expected,
+            e.array("main", f"grad{index}", expected.shape),
+            100 * e.tolerance("main"),
+            f"The gradient that reaches `{name}` is wrong, though the values are right.",
+            "Is a part of the computation detached, or under no_grad()?",
+        )
+    if reply.notes.get("parameters_reached", "0") == "0":
+        raise Wrong("No parameter gets a gradient, so nothing would be learned.")
+
+
+def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Where the gradients at hidden and encoder_outputs must stand, by the chain rule."""
+    hidden, states = e.args("main")
+    flow_out, flow_alpha = e.options("main")["upstream"]
+    form, (_, alpha) = fit(e, "main"), read(e, "main")
+    at_hidden, at_states = np.zeros_like(hidden), np.zeros_like(states)
+    for b, h in enumerate(hidden):
+        key_map = np.append(h, 1.0) @ form
+        at_alpha = np.array([dot(flow_out[b], states[t, b]) for t in range(len(states))])
+        at_scores = softmax_gradient(alpha[b], at_alpha + flow_alpha[b])
+        for t in range(len(states)):
+            at_states[t, b] += alpha[b, t] * flow_out[b] + at_scores[t] * key_map
+            at_hidden[b] += at_scores[t] * (form[:-1] @ states[t, b])
+    return at_hidden, at_states
+
+
+# ---- misconceptions -----------------------------------------------------------
+
+
+def _shape(e: Evidence, label: str, name: str) -> tuple:
+    return e.reply(label).arrays[name].shape
+
+
+def _divided_by(size) -> callable:
+    """alpha is what a scale of sqrt(size) gives, with `size` read from the label's sizes."""
+
+    def matches(e: Evidence) -> bool:
+        return all(
+            not differ(
+                softmax_rows(constant_scores(e, label) / np.sqrt(size(*SIZES[label][:4]))),
+                read_alpha(e, label),
+                1e-4,
+            )
+            for label in ("constant", "other size")
+        )
+
+    return matches
+
+
+def _values_projected(e: Evidence) -> bool:
+    """The output is a linear map of the weighted sum, but not the sum itself."""
+    attended, alpha = read(e, "main")
+    sums = attended_of(alpha, e.args("main")[1])
+    if not differ(sums, attended, 1e-4):
+        return False
+    rows = np.concatenate([sums, np.ones((len(sums), 1))], axis=1)
+    half = rows.shape[1] + 2
+    solution, *_ = np.linalg.lstsq(rows[:half], attended[:half], rcond=None)
+    return np.abs(solution[:-1]).max() > 1e-6 and not differ(attended, rows @ solution, 1e-4)
+
+
+def _reshaped(e: Evidence) -> bool:
+    """alpha or the sum is that of encoder_outputs.reshape(B, S, -1)."""
+    label = "constant"
+    (hidden, states), (B, S, enc, _, kq, a) = e.args(label), SIZES[label]
+    mixed = states.reshape(B, S, 2 * enc)
+    scores = np.sqrt(kq) * a * a * hidden.sum(1)[:, None] * mixed.sum(2)
+    attended, alpha = read(e, label)
+    return not differ(softmax_rows(scores), alpha, 1e-4) or not differ(
+        np.einsum("bs,bsd->bd", alpha, mixed), attended, 1e-4
+    )
+
+
+def _swapped(e: Evidence) -> bool:
+    B, S, enc, *_ = SIZES["main"]
+    return _shape(e, "main", "out0") == (B, S) and _shape(e, "main", "out1") == (B, 2 * enc)
+
+
+def _transposed(e: Evidence) -> bool:
+    B, S, *_ = SIZES["main"]
+    return _shape(e, "main", "out1") == (S, B)
+
+
+def _input_changed(e: Evidence) -> bool:
+    reply = e.reply("main")
+    return any(
+        differ(given, reply.arrays[f"after{i}"], 1e-6) for i, given in enumerate(e.args("main"))
+    )
+
+
+def _differs(e: Evidence, index: int) -> bool:
+    reply = e.reply("main")
+    return differ(reply.arrays[f"out{index}"], reply.arrays[f"again{index}"], 1e-4)
+
+
+def _dropped(e: Evidence) -> bool:
+    reply = e.reply("main")
+    zeros = (reply.arrays["out0"] == 0).any() or (reply.arrays["out1"] == 0).any()
+    return bool(zeros and (_differs(e, 0) or _differs(e, 1)))
+
+
+def _new_layers(e: Evidence) -> bool:
+    return _differs(e, 1)
+
+
+def _batch_of_one_lost(e: Evidence) -> bool:
+    read(e, "main")
+    for label in ("batch of one", "one word", "single"):
+        try:
+            read(e, label)
+        except Wrong:
+            return True
+    return False
+
+
+def _cut_off(e: Evidence) -> bool:
+    attended_matches(e)
+    scale_matches(e)
+    if "gradient_error" in e.reply("main").notes:
+        return True
+    return any(
+        differ(x, e.reply("main").arrays[f"grad{i}"], 1e-3) for i, x in enumerate(_gradients(e))
+    )
+
+
+def _nothing_learns(e: Evidence) -> bool:
+    return not differ(fit(e, "main"), fit(e, "refilled"), 1e-6)
+
+
+exercise = Exercise(
+    id="single-query-attention",
+    asks=asks,
+    properties=(
+        Property(SHARES, 1, alpha_is_a_distribution),
+        Property(ATTENDED, 2, attended_matches, needs=(SHARES,)),
+        Property(SCALE, 2.5, scale_matches),
+        Property(FORM, 1, form_matches),
+        Property("a batch of one and a sentence of one word work", 0.5, any_size_works, (SHARES,)),
+        Property(
+            "two calls agree and the inputs stay as they were",
+            0.5,
+            calls_agree,
+            needs=(ATTENDED,),
+        ),
+        Property(
+            "gradients flow back to hidden and encoder_outputs",
+            0.5,
+            gradients_match,
+            needs=(ATTENDED, FORM),
+        ),
+    ),
+    misconceptions=(
+        Misconception(
+            "changes-its-input",
+            "Your module changes the tensors it is given.",
+            "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
+            _input_changed,
+        ),
+        Misconception(
+            "outputs-swapped",
+            "The two results are returned in the wrong order.",
+            "Return attended_val first, then alpha.",
+            _swapped,
+        ),
+        Misconception(
+            "weights-transposed",
+            "alpha is transposed: it has the source words before the batch.",
+            "alpha has the shape [B, S]: a row for each sentence.",
+            _transposed,
+        ),
+        Misconception(
+            "dropout",
+            "Dropout is at work: some numbers are zero, and others each time you call.",
+            "This module has no dropout.",
+            _dropped,
+        ),
+        Misconception(
+            "new-layers-each-call",
+            "alpha changes from call to call: a layer is made anew inside forward.",
+            "Make layers in __init__ and keep them in self; forward only uses them.",
+            _new_layers,
+        ),
+        Misconception(
+            "reshape-for-transpose",
+            "encoder_outputs is reshaped where it should be transposed, so different sentences "
+            "are mixed.",
+            "Its shape is [S, B, 2 * enc]: transpose(0, 1) turns the axes, reshape does not.",
+            _reshaped,
+        ),
+        *misconceptions_of_weights(
+            ["mean-pooling", "zero-weights"],
+            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
+            lambda e: read_alpha(e, "constant"),
+        ),
+        Misconception(
+            "hard-coded-512",
+            "The scale is sqrt(512) whatever kq_dim is.",
+            "Keep kq_dim in self, and scale by its square root.",
+            _divided_by(lambda B, S, enc, dec: 512),
+        ),
+        Misconception(
+            "scale-of-decoder-size",
+            "The scale is the square root of dec_hid_dim, not of kq_dim.",
+            "d is the size of the vectors whose dot product you take: queries and keys.",
+            _divided_by(lambda B, S, enc, dec: dec),
+        ),
+        Misconception(
+            "scale-of-encoder-size",
+            "The scale is the square root of the encoder's size, not of kq_dim.",
+            "d is the size of the vectors whose dot product you take: queries and keys.",
+            _divided_by(lambda B, S, enc, dec: 2 * enc),
+        ),
+        Misconception(
+            "scale-of-half-encoder-size",
+            "The scale is the square root of enc_hid_dim, not of kq_dim.",
+            "d is the size of the vectors whose dot product you take: queries and keys.",
+            _divided_by(lambda B, S, enc, dec: enc),
+        ),
+        Misconception(
+            "scale-of-source-length",
+            "The scale is the square root of the number of source words, not of kq_dim.",
+            "d is the size of the vectors whose dot product you take: queries and keys.",
+            _divided_by(lambda B, S, enc, dec: S),
+        ),
+        *misconceptions_of_weights(
+            ["no-scale", "scaled-by-d", "multiplied-by-sqrt-d"],
+            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
+            lambda e: read_alpha(e, "constant"),
+        ),
+        *misconceptions_of_weights(
+            [
+                "softmax-over-batch",
+                "sigmoid",
+                "argmax",
+                "raw-scores",
+                "log-probabilities",
+                "exp-without-sum",
+                "sum-without-exp",
+                "softmax-twice",
+                "negative-scores",
+                "ignores-last-position",
+                "ignores-first-position",
+            ],
+            lambda e: (
+                constant_scores(e, "constant") / scale_of("constant"),
+                SIZES["constant"][4],
+            ),
+            lambda e: read_alpha(e, "constant"),
+        ),
+        Misconception(
+            "values-projected",
+            "The values are projected: attended_val is a linear map of the weighted sum.",
+            "v_t = e_t: the values are the encoder outputs as they are.",
+            _values_projected,
+        ),
+        Misconception(
+            "nothing-to-learn",
+            "alpha has no parameters that training could change.",
+            "Two linear layers in __init__ give the module its W_q and W_k.",
+            _nothing_learns,
+        ),
+        Misconception(
+            "batch-of-one-lost",
+            "A batch or a sentence of one loses an axis.",
+            "squeeze() without a number removes every axis of size one: name the axis.",
+            _batch_of_one_lost,
+        ),
+        Misconception(
+            "graph-cut",
+            "The values are right, but a part of the computation is cut off from the gradient.",
+            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+            _cut_off,
+        ),
+    ),
+)

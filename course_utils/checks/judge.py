@@ -1,0 +1,361 @@
+"""The judge: draws the questions, and reaches a verdict from the arrays that came back.
+
+An exercise is one small file in `course_utils/checks/exercises/`, which never stands beside a
+student's code. It gives:
+
+    asks(rng)        the questions: labelled probes with inputs drawn from `rng`
+    properties       what must hold, each worth some points, each a function of the evidence
+                     that raises `Wrong` when it does not hold
+    misconceptions   known mistakes, each a function of the evidence that says whether the
+                     arrays are what that mistake gives
+    oracle(ask)      optional: the right arrays for a question, by name. Where a loop would be
+                     the answer itself, the file has none: the right arrays for the visible
+                     seeds are stored (`stored/<id>.npz`), and the function stands in
+                     `autograder/oracles/`, which only instructors have.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from course_utils import register
+from course_utils.checks.wire import Ask, Reply
+
+VISIBLE_SEEDS = (0, 1)
+STORED = Path(__file__).with_name("stored")
+
+
+class Wrong(Exception):
+    """A property does not hold: what is wrong, one hint, and what to draw side by side."""
+
+    def __init__(self, message: str, hint: str = "", expected=None, got=None, axes=("", "")):
+        super().__init__(message)
+        self.message, self.hint, self.axes = message, hint, axes
+        self.expected = None if expected is None else np.asarray(expected, dtype=float)
+        self.got = None if got is None else np.asarray(got, dtype=float)
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something that must hold, in words, with the points it is worth.
+
+    `needs` names properties without which this one earns nothing: an answer of zeros does not
+    change its inputs either.
+    """
+
+    name: str
+    points: float
+    holds: Callable[["Evidence"], None]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A known mistake: its name, what it does in a sentence, and what to do about it."""
+
+    name: str
+    sentence: str
+    hint: str
+    matches: Callable[["Evidence"], bool]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    id: str
+    asks: Callable[[np.random.Generator], list[Ask]]
+    properties: tuple[Property, ...]
+    misconceptions: tuple[Misconception, ...] = ()
+    oracle: Callable[[Ask], dict[str, np.ndarray]] | None = None
+
+
+class Evidence:
+    """The questions of one seed with their replies; reading a reply that failed raises `Wrong`."""
+
+    def __init__(self, exercise: Exercise, seed: int, asks: list[Ask], replies: list[Reply]):
+        self.exercise, self.seed = exercise, seed
+        self._pairs = {ask.label: (ask, reply) for ask, reply in zip(asks, replies)}
+
+    def labels(self, start: str = "") -> list[str]:
+        return [label for label in self._pairs if label.startswith(start)]
+
+    def options(self, label: str) -> dict:
+        return self._pairs[label][0].options
+
+    def args(self, label: str) -> list:
+        """The arguments that the student's object was called with."""
+        return self.options(label)["args"]
+
+    def reply(self, label: str) -> Reply:
+        reply = self._pairs[label][1]
+        if reply.status != "ok":
+            raise Wrong(reply.error or "Your code raised an error.")
+        return reply
+
+    def expected(self, label: str) -> dict[str, np.ndarray]:
+        """The right arrays for a question, by name."""
+        ask = self._pairs[label][0]
+        if self.exercise.oracle is not None:
+            return self.exercise.oracle(ask)
+        stored = _stored(self.exercise.id)
+        start = f"{self.seed}/{label}/"
+        found = {key[len(start) :]: stored[key] for key in stored if key.startswith(start)}
+        return found or hidden_oracle(self.exercise.id)(ask)
+
+    def outputs(self, label: str, *shapes: tuple, prefix: str = "out") -> list[np.ndarray]:
+        """What the student's call returned, each of the shape asked for, finite, in float64."""
+        reply = self.reply(label)
+        count = int(reply.notes.get(f"{prefix}_count", "0") or 0)
+        if count != len(shapes):
+            raise Wrong(
+                f"It should return {_number(len(shapes))}, and returns {_number(count)}.",
+                "Look at the last line: what does it return, and in which order?",
+            )
+        return [
+            self.array(label, f"{prefix}{i}", shape, ordinal=i if len(shapes) > 1 else None)
+            for i, shape in enumerate(shapes)
+        ]
+
+    def array(self, label: str, name: str, shape: tuple, ordinal: int | None = None) -> np.ndarray:
+        reply = self.reply(label)
+        which = "The result" if ordinal is None else f"Result {ordinal + 1}"
+        if name not in reply.arrays:
+            raise Wrong(f"{which} should be a tensor, and is {reply.notes.get(name, 'missing')}.")
+        array = reply.arrays[name]
+        if array.shape != tuple(shape):
+            raise Wrong(
+                f"{which} should have the shape {list(shape)}, and has {list(array.shape)}.",
+                "Write the shape behind each line as a comment; where do they part?",
+            )
+        if array.dtype.kind not in "fb" and np.prod(shape) > 0:
+            raise Wrong(f"{which} should hold floating-point numbers, and holds {array.dtype}.")
+        array = array.astype(float)
+        if not np.isfinite(array).all():
+            raise Wrong(
+                f"{which} holds values that are not finite (NaN or infinity).",
+                "A division by zero, a log of zero, or exp of a large number?",
+            )
+        return array
+
+    def tolerance(self, label: str) -> float:
+        return 5e-4 if "32" in self.reply(label).notes.get("precision", "") else 1e-6
+
+
+def _number(count: int) -> str:
+    return {0: "nothing", 1: "one tensor", 2: "two tensors"}.get(count, f"{count} tensors")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The questions of an exercise for some seeds: everything the verdict needs to know."""
+
+    exercise: str
+    seeds: tuple[int, ...]
+    asks: tuple[tuple[Ask, ...], ...]
+
+    @property
+    def flat(self) -> list[Ask]:
+        return [ask for batch in self.asks for ask in batch]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one property."""
+
+    name: str
+    passed: bool
+    points: float
+    max_points: float
+    message: str = ""
+    hint: str = ""
+    expected: np.ndarray | None = None
+    got: np.ndarray | None = None
+    axes: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    exercise: str
+    points: float
+    max_points: float
+    findings: tuple[Finding, ...]
+    misconception: str = ""
+    sentence: str = ""
+    hint: str = ""
+    seeds: tuple[int, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.findings) and all(f.passed for f in self.findings)
+
+    def as_dict(self) -> dict:
+        return {
+            "exercise": self.exercise,
+            "points": self.points,
+            "max_points": self.max_points,
+            "passed": self.passed,
+            "properties": [
+                {"name": f.name, "passed": f.passed, "message": f.message} for f in self.findings
+            ],
+            "misconception": self.misconception or None,
+        }
+
+
+@cache
+def load(exercise_id: str) -> Exercise:
+    """The checked exercise called `exercise_id`."""
+    register.exercise(exercise_id)  # says which there are, if this is none of them
+    name = f"course_utils.checks.exercises.{exercise_id.replace('-', '_')}"
+    return importlib.import_module(name).exercise
+
+
+def hidden_oracle(exercise_id: str) -> Callable[[Ask], dict[str, np.ndarray]]:
+    """The oracle that only instructors have."""
+    name = f"autograder.oracles.{exercise_id.replace('-', '_')}"
+    return importlib.import_module(name).oracle
+
+
+@cache
+def _stored(exercise_id: str) -> dict[str, np.ndarray]:
+    path = STORED / f"{exercise_id}.npz"
+    if not path.exists():
+        return {}
+    with np.load(path, allow_pickle=False) as file:
+        return dict(file)
+
+
+def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
+    """Draw the questions of an exercise. `student` matters where each has numbers of their own."""
+    exercise = load(exercise_id)
+    seeds = tuple(int(s) for s in seeds)
+    extra = {} if student is None or not _personal(exercise) else {"student": student}
+    asks = tuple(tuple(exercise.asks(np.random.default_rng(s), **extra)) for s in seeds)
+    return Plan(exercise_id, seeds, asks)
+
+
+def _personal(exercise: Exercise) -> bool:
+    code = getattr(exercise.asks, "__code__", None)
+    return code is not None and "student" in code.co_varnames[: code.co_argcount]
+
+
+def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
+    """Judge the replies to a plan. `None` stands for an answer that gave none at all."""
+    exercise, entry = load(plan.exercise), register.exercise(plan.exercise)
+    if replies is None or len(replies) != len(plan.flat):
+        replies = [Reply("error", error="Your code gave no answer to the check.")] * len(plan.flat)
+    evidences, start = [], 0
+    for seed, asks in zip(plan.seeds, plan.asks):
+        batch = replies[start : start + len(asks)]
+        evidences.append(Evidence(exercise, seed, list(asks), batch))
+        start += len(asks)
+    with np.errstate(all="ignore"):
+        findings = _findings(exercise, entry.points, evidences)
+        found = None if all(f.passed for f in findings) else _diagnose(exercise, evidences)
+    total = round(sum(f.points for f in findings), 6)
+    common = dict(
+        exercise=plan.exercise,
+        points=total,
+        max_points=entry.points,
+        findings=findings,
+        seeds=plan.seeds,
+    )
+    if found is None:
+        return Verdict(**common)
+    return Verdict(**common, misconception=found.name, sentence=found.sentence, hint=found.hint)
+
+
+def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
+    """The verdict on an answer that could not be asked: it ran too long, or ended the process."""
+    exercise, entry = load(exercise_id), register.exercise(exercise_id)
+    share = _shares(exercise, entry.points)
+    findings = tuple(
+        Finding(p.name, False, 0.0, share[p.name], message, hint) for p in exercise.properties
+    )
+    return Verdict(exercise_id, 0.0, entry.points, findings)
+
+
+def _shares(exercise: Exercise, points: float) -> dict[str, float]:
+    """Each property's points; the register alone says what the exercise is worth."""
+    total = sum(p.points for p in exercise.properties)
+    return {p.name: p.points * points / total for p in exercise.properties}
+
+
+def _findings(exercise: Exercise, points: float, evidences: list[Evidence]) -> tuple[Finding, ...]:
+    share = _shares(exercise, points)
+    problems = {p.name: _first_problem(p, evidences) for p in exercise.properties}
+    findings = []
+    for p in exercise.properties:
+        problem = problems[p.name]
+        missing = [name for name in p.needs if problems[name] is not None]
+        if problem is None and missing:
+            problem = Wrong(f"Counts once this holds: {missing[0]}.")
+        if problem is None:
+            findings.append(Finding(p.name, True, share[p.name], share[p.name]))
+        else:
+            findings.append(
+                Finding(
+                    p.name,
+                    False,
+                    0.0,
+                    share[p.name],
+                    problem.message,
+                    problem.hint,
+                    problem.expected,
+                    problem.got,
+                    problem.axes,
+                )
+            )
+    return tuple(findings)
+
+
+def _first_problem(p: Property, evidences: list[Evidence]) -> Wrong | None:
+    for evidence in evidences:
+        try:
+            p.holds(evidence)
+        except Wrong as wrong:
+            return wrong
+        except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError) as problem:
+            # Arrays strange enough to upset the mathematics are not a right answer.
+            return Wrong(f"What came back could not be checked ({problem}).")
+    return None
+
+
+def _diagnose(exercise: Exercise, evidences: list[Evidence]) -> Misconception | None:
+    def matches(misconception: Misconception, evidence: Evidence) -> bool:
+        try:
+            return bool(misconception.matches(evidence))
+        except (Wrong, ArithmeticError, ValueError, IndexError, KeyError):
+            return False
+
+    for misconception in exercise.misconceptions:
+        if all(matches(misconception, evidence) for evidence in evidences):
+            return misconception
+    return None
+
+
+def differ(expected: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
+    """Whether two arrays of one shape are further apart than rounding explains."""
+    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    return bool(np.abs(expected - got).max(initial=0.0) > tolerance * scale)
+
+
+def worst_slice(expected: np.ndarray, got: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of stacked matrices, the pair that differs first: what is drawn for the student."""
+    if expected.ndim < 2:
+        return expected.reshape(1, -1), got.reshape(1, -1)
+    pairs = zip(expected.reshape(-1, *expected.shape[-2:]), got.reshape(-1, *got.shape[-2:]))
+    for one, other in pairs:
+        if differ(one, other, 1e-5):
+            return one, other
+    return expected.reshape(-1, *expected.shape[-2:])[0], got.reshape(-1, *got.shape[-2:])[0]
+
+
+def same(expected, got, tolerance: float, message: str, hint: str = "", axes=("", "")) -> None:
+    """Raise `Wrong`, with both drawn, unless the arrays agree."""
+    expected, got = np.asarray(expected, float), np.asarray(got, float)
+    if differ(expected, got, tolerance):
+        one, other = worst_slice(expected, got)
+        raise Wrong(message, hint, one, other, axes)

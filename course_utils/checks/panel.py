@@ -1,0 +1,168 @@
+"""A verdict as a student sees it: a line a property, expected beside got, one hint."""
+
+import html as _html
+
+import numpy as np
+
+from course_utils import register
+from course_utils.checks.judge import Finding, Verdict
+
+MAX_CELLS = 8
+# Colours that keep a contrast of 4.5 to 1 on light and on dark pages.
+STYLE = """<style>
+.attn-panel{--ok:#1a7f37;--bad:#b42318;--soft:#57606a;--line:#8c959f66;
+font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:46rem;border-left:4px solid var(--edge);
+padding:.4rem .9rem;margin:.3rem 0}
+[data-jp-theme-light="false"] .attn-panel,.theme-dark .attn-panel,html[theme=dark] .attn-panel{
+--ok:#4ac26b;--bad:#ff8577;--soft:#adb6c0}
+.attn-panel h4{margin:.1rem 0 .4rem;font-size:1.05em}
+.attn-panel ul{list-style:none;margin:0;padding:0}
+.attn-panel li{margin:.2rem 0;padding-left:1.6em;text-indent:-1.6em}
+.attn-panel li>*{text-indent:0}
+.attn-panel .mark{display:inline-block;width:1.6em;font-weight:700}
+.attn-panel .ok{color:var(--ok)}.attn-panel .bad{color:var(--bad)}
+.attn-panel .why{display:block;white-space:pre-wrap}
+.attn-panel .soft{color:var(--soft)}
+.attn-panel .hint,.attn-panel .named{margin:.5rem 0 .2rem}
+.attn-panel .pair{display:flex;flex-wrap:wrap;gap:1.2rem;margin:.4rem 0}
+.attn-panel table.heat{border-collapse:collapse;font:12px/1.2 ui-monospace,monospace;margin:.2rem 0;
+width:auto}
+.attn-panel table.heat td{border:1px solid var(--line);padding:.2rem .35rem;text-align:right;
+min-width:3.4em;color:#111}
+.attn-panel table.heat caption{caption-side:top;text-align:left;font:13px system-ui,sans-serif;
+color:inherit;padding:0}
+.attn-panel td.off{outline:2px solid #b42318;outline-offset:-2px;font-weight:700}
+</style>"""
+
+
+def html(verdict: Verdict, style: bool = True) -> str:
+    """The panel as HTML. All text is escaped: messages may quote a student's own error."""
+    edge = "#1a7f37" if verdict.passed else "#b42318"
+    parts = [f'<div class="attn-panel" style="--edge:{edge}" role="group" aria-label="check">']
+    parts.append(f"<h4>{_escape(_headline(verdict))}</h4>")
+    if verdict.sentence:
+        parts.append(f'<p class="named"><b>{_escape(verdict.sentence)}</b></p>')
+    repeated = _same_message(verdict)
+    if repeated:
+        parts.append(f'<p class="why">{_escape(repeated)}</p>')
+    parts.append("<ul>")
+    for finding in verdict.findings:
+        mark, word = ("✓", "ok") if finding.passed else ("✗", "bad")
+        label = "passed" if finding.passed else "failed"
+        parts.append(
+            f'<li><span class="mark {word}" role="img" aria-label="{label}">{mark}</span>'
+            f"{_escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
+        )
+        if not finding.passed and not repeated:
+            parts.append(f'<span class="why">{_escape(finding.message)}</span>')
+        parts.append("</li>")
+    parts.append("</ul>")
+    drawn = _drawn(verdict)
+    if drawn is not None:
+        parts.append(_pair(drawn))
+    hint = _hint(verdict)
+    if hint:
+        parts.append(f'<p class="hint"><b>Hint.</b> {_escape(hint)}</p>')
+    parts.append("</div>")
+    return (STYLE if style else "") + "".join(parts)
+
+
+def text(verdict: Verdict) -> str:
+    """The panel where there is no HTML."""
+    lines = [_headline(verdict)]
+    if verdict.sentence:
+        lines.append(f"  {verdict.sentence}")
+    repeated = _same_message(verdict)
+    if repeated:
+        lines += [f"  {line}" for line in repeated.splitlines()]
+    for finding in verdict.findings:
+        lines.append(f"  {'✓' if finding.passed else '✗'} {finding.name} {_points(finding)}")
+        if not finding.passed and not repeated:
+            lines += [f"      {line}" for line in finding.message.splitlines()]
+    drawn = _drawn(verdict)
+    if drawn is not None:
+        lines += ["  expected:", *_rows(drawn.expected), "  yours:", *_rows(drawn.got)]
+    if _hint(verdict):
+        lines.append(f"  Hint: {_hint(verdict)}")
+    return "\n".join(lines)
+
+
+def _headline(verdict: Verdict) -> str:
+    entry = register.exercise(verdict.exercise)
+    state = "all of it holds" if verdict.passed else "not there yet"
+    return f"{entry.title}: {state} ({verdict.points:g} of {verdict.max_points:g} points)"
+
+
+def _points(finding: Finding) -> str:
+    return f"({finding.points:g} of {finding.max_points:g})"
+
+
+def _same_message(verdict: Verdict) -> str:
+    """The one message of all properties, when the code did not even run: say it once."""
+    messages = {f.message for f in verdict.findings if not f.passed}
+    if (
+        len(verdict.findings) > 1
+        and len(messages) == 1
+        and not any(f.passed for f in verdict.findings)
+    ):
+        return messages.pop()
+    return ""
+
+
+def _drawn(verdict: Verdict) -> Finding | None:
+    return next((f for f in verdict.findings if f.expected is not None), None)
+
+
+def _hint(verdict: Verdict) -> str:
+    if verdict.hint:
+        return verdict.hint
+    return next((f.hint for f in verdict.findings if f.hint), "")
+
+
+def _cut(array: np.ndarray) -> np.ndarray:
+    return np.atleast_2d(array)[:MAX_CELLS, :MAX_CELLS]
+
+
+def _rows(array: np.ndarray) -> list[str]:
+    return ["    " + " ".join(f"{v:7.3f}" for v in row) for row in _cut(array)]
+
+
+def _pair(finding: Finding) -> str:
+    expected, got = _cut(finding.expected), _cut(finding.got)
+    low, high = float(expected.min()), float(expected.max())
+    off = np.abs(expected - got) > 5e-4 if expected.shape == got.shape else None
+    return (
+        '<div class="pair">'
+        + _heat(expected, "Expected", low, high, None, finding.axes)
+        + _heat(got, "Yours (what differs is framed)", low, high, off, finding.axes)
+        + "</div>"
+    )
+
+
+def _heat(array, caption, low, high, off, axes) -> str:
+    """Numbers on a background from pale to blue; the numbers carry the meaning."""
+    note = ", ".join(a for a in axes if a)
+    note = (
+        f" (rows: {axes[0]}; columns: {axes[1]})" if all(axes) else (f" ({note})" if note else "")
+    )
+    rows = []
+    for i, row in enumerate(array):
+        cells = []
+        for j, value in enumerate(row):
+            share = 0.0 if high <= low else float(np.clip((value - low) / (high - low), 0, 1))
+            colour = f"hsl(210 90% {97 - 35 * share:.0f}%)"
+            flag = ' class="off"' if off is not None and off[i, j] else ""
+            cells.append(f'<td{flag} style="background:{colour}">{_short(value)}</td>')
+        rows.append("<tr>" + "".join(cells) + "</tr>")
+    body = "".join(rows)
+    return f'<table class="heat"><caption>{_escape(caption + note)}</caption>{body}</table>'
+
+
+def _short(value: float) -> str:
+    if not np.isfinite(value):
+        return _escape(str(value))
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
+
+
+def _escape(value: str) -> str:
+    return _html.escape(str(value), quote=True)

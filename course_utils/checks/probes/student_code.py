@@ -1,0 +1,91 @@
+"""Finding a student's object, turning what it returns into arrays, and telling what it raised."""
+
+import inspect
+import linecache
+import traceback
+
+import numpy as np
+import torch
+
+from course_utils.checks.wire import DTYPES
+
+MAX_ARRAY_BYTES = 16 << 20
+MAX_ERROR_LENGTH = 1200
+OUR_FOLDERS = ("course_utils", "site-packages", "dist-packages", "autograder")
+
+
+class Missing(Exception):
+    """The student's notebook does not define what the exercise asks for."""
+
+
+def find(namespace: dict, name: str):
+    """The student's object called `name`."""
+    if name not in namespace:
+        raise Missing(f"`{name}` is not defined yet: write it, run its cell, and check again.")
+    return namespace[name]
+
+
+def find_callable(namespace: dict, name: str, as_class: bool):
+    found = find(namespace, name)
+    if as_class and not (inspect.isclass(found) and issubclass(found, torch.nn.Module)):
+        raise Missing(f"`{name}` should be a class that extends `nn.Module`.")
+    if not callable(found):
+        raise Missing(f"`{name}` should be a function, and is a {type(found).__name__}.")
+    return found
+
+
+def collect(prefix: str, result, arrays: dict, notes: dict) -> None:
+    """Store what a student's code returned: one array for each part, or a note on why not."""
+    many = isinstance(result, tuple | list) and not (
+        isinstance(result, list) and all(isinstance(r, int | float | bool) for r in result)
+    )
+    parts = result if many else [result]
+    notes[f"{prefix}_count"] = str(len(parts))
+    for index, part in enumerate(parts[:16]):
+        name = f"{prefix}{index}"
+        array = as_array(part)
+        if isinstance(array, str):
+            notes[name] = array
+        else:
+            arrays[name] = array
+
+
+def as_array(value) -> np.ndarray | str:
+    """`value` as a plain array, or a phrase that says what it is instead."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type == "meta":
+            return "a tensor on the device 'meta', which holds no numbers"
+        if value.numel() * value.element_size() > MAX_ARRAY_BYTES:
+            return f"a tensor of shape {list(value.shape)}, which is far too large"
+        plain = value.detach().as_subclass(torch.Tensor).cpu()
+        if plain.is_sparse:
+            plain = plain.to_dense()
+        if plain.dtype in (torch.float16, torch.bfloat16):
+            return f"a tensor of type {plain.dtype}"
+        value = plain.resolve_conj().resolve_neg().numpy()
+    elif isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            return "a list whose rows have different lengths"
+    else:
+        return "nothing (None)" if value is None else f"a {type(value).__name__}"
+    if value.dtype.name not in DTYPES:
+        return f"an array of type {value.dtype}"
+    if value.nbytes > MAX_ARRAY_BYTES:
+        return f"an array of shape {list(value.shape)}, which is far too large"
+    return np.ascontiguousarray(value)
+
+
+def explain(problem: BaseException) -> str:
+    """The error and the student's own lines that led to it, without ours or a library's."""
+    if isinstance(problem, NotImplementedError):
+        return "It is not implemented yet."
+    lines = [f"{type(problem).__name__}: {problem}"[:MAX_ERROR_LENGTH]]
+    for frame in traceback.extract_tb(problem.__traceback__):
+        if any(f"/{folder}/" in frame.filename for folder in OUR_FOLDERS):
+            continue
+        code = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
+        if code and len(lines) < 6:
+            lines.append(f"in {frame.name}, line {frame.lineno}: {code}"[:300])
+    return "\n".join(lines)
