@@ -1,0 +1,12 @@
+"""Takes in what students hand in, and rebuilds the release notebook around their answers.
+
+`collect` reads folders, notebooks and zip files; `rebuild` mends one notebook. Neither lets one
+bad file stop a class: what was mended stands in `repairs`, what a person must look at in `flags`.
+"""
+
+from autograder.intake.collect import collect
+from autograder.intake.rebuild import rebuild
+from autograder.intake.roster import RosterError, Student, read_roster
+from autograder.intake.submission import Rebuilt, Submission
+
+__all__ = ["Rebuilt", "RosterError", "Student", "Submission", "collect", "read_roster", "rebuild"]

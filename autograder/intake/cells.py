@@ -1,0 +1,147 @@
+"""Reads a notebook file into plain cells, however odd the file is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import nbformat
+
+from autograder.intake.code import Reading, read_code
+from autograder.intake.harmless import clean_text
+
+MOST_CELLS = 5000
+LONGEST_SOURCE = 1_000_000
+
+
+class Unreadable(ValueError):
+    """The file is not a notebook; the message says what it is, for a person to act on."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a student's notebook."""
+
+    index: int
+    kind: str
+    source: str
+    metadata: dict = field(default_factory=dict)
+    outputs: object = None
+    attachments: object = None
+    cell_id: str = ""
+
+    @cached_property
+    def nbgrader(self) -> dict:
+        found = self.metadata.get("nbgrader")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def grade_id(self) -> str:
+        found = self.nbgrader.get("grade_id")
+        return found if isinstance(found, str) else ""
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        found = (self.metadata.get("id"), self.cell_id)
+        return tuple(text for text in found if isinstance(text, str) and text)
+
+    @cached_property
+    def reading(self) -> Reading:
+        return read_code(self.source)
+
+    @cached_property
+    def text(self) -> str:
+        return tidy(self.source)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A student's notebook: its cells and what its own metadata says."""
+
+    cells: tuple[Cell, ...]
+    metadata: dict
+    minor: int
+    notes: tuple[str, ...] = ()
+
+
+def tidy(source: str) -> str:
+    """Source without trailing blanks, for comparing."""
+    return "\n".join(line.rstrip() for line in source.strip().split("\n"))
+
+
+def read_document(original: bytes) -> Document:
+    """The cells of a notebook file. Raises Unreadable with a sentence."""
+    text = _decode(original)
+    if not text.strip():
+        raise Unreadable("The file is empty.")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(_not_json(text, error)) from None
+    if not isinstance(content, dict):
+        raise Unreadable("The file is JSON, but not a notebook.")
+    notes = []
+    if content.get("nbformat") in (1, 2, 3) or "worksheets" in content:
+        try:
+            content = nbformat.convert(nbformat.from_dict(content), 4)
+        except Exception as error:  # an old converter fails in many ways; all mean the same here
+            raise Unreadable(f"It is a notebook of an old format, damaged ({error}).") from None
+        notes.append("The notebook has an old format (before 4); it was converted.")
+    raw = content.get("cells")
+    if not isinstance(raw, list):
+        raise Unreadable("The file is JSON, but not a notebook: it has no list of cells.")
+    if not raw:
+        raise Unreadable("The notebook has no cells.")
+    if len(raw) > MOST_CELLS:
+        raise Unreadable(f"The notebook has {len(raw)} cells; more than {MOST_CELLS} are not read.")
+    cells = []
+    for index, cell in enumerate(raw):
+        if isinstance(cell, dict):
+            cells.append(_cell(index, cell))
+        else:
+            notes.append(f"Cell {index + 1} is not a cell and was left out.")
+    metadata = content.get("metadata")
+    minor = content.get("nbformat_minor")
+    return Document(
+        tuple(cells),
+        metadata if isinstance(metadata, dict) else {},
+        minor if isinstance(minor, int) else 0,
+        tuple(notes),
+    )
+
+
+def _cell(index: int, cell: dict) -> Cell:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    metadata = cell.get("metadata")
+    kind = cell.get("cell_type")
+    return Cell(
+        index,
+        kind if kind in ("code", "markdown", "raw") else "markdown",
+        clean_text(source if isinstance(source, str) else "")[:LONGEST_SOURCE],
+        metadata if isinstance(metadata, dict) else {},
+        cell.get("outputs"),
+        cell.get("attachments"),
+        cell.get("id") if isinstance(cell.get("id"), str) else "",
+    )
+
+
+def _decode(original: bytes) -> str:
+    if original.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return original.decode("utf-16", "replace")
+    return original.decode("utf-8-sig", "replace")
+
+
+def _not_json(text: str, error: Exception) -> str:
+    start = text.lstrip()[:200].casefold()
+    if start.startswith(("<!doctype", "<html")):
+        return "The file is a web page, not a notebook; it must be downloaded as .ipynb."
+    if start.startswith("%pdf"):
+        return "The file is a PDF with another name, not a notebook."
+    if start.startswith("pk\x03\x04"):
+        return "The file is a zip with another name, not a notebook."
+    if "<<<<<<<" in text and ">>>>>>>" in text:
+        return "The file holds the marks of an unfinished git merge, so it isn't JSON."
+    return f"The file is not JSON, so not a notebook; perhaps it was cut short ({error})."

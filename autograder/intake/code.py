@@ -1,0 +1,179 @@
+"""Reads Python cells without running them: what they define, what they use, what is a helper."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAGIC = re.compile(r"^\s*(%|!|\?)|^\s*\w+\?\??\s*$")
+DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)|^(\w+)\s*=(?!=)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a cell's code says. `parsed` is False when Python can't read it."""
+
+    defines: frozenset[str]
+    uses: frozenset[str]
+    patches: frozenset[str]
+    only_helpers: bool
+    star_import: bool
+    parsed: bool
+
+
+def without_magics(source: str) -> str:
+    """The code with IPython's own lines (`%`, `!`, `?`) blanked, so that line numbers stay."""
+    return "\n".join("" if MAGIC.match(line) else line for line in source.split("\n"))
+
+
+@lru_cache(maxsize=4096)
+def read_code(source: str) -> Reading:
+    """What a cell defines, uses and patches at its top level."""
+    tree = parse(source)
+    if tree is None:
+        names = {a or b for a, b in DEFINITION.findall(source)}
+        return Reading(frozenset(names), frozenset(), frozenset(), False, False, False)
+    defines, patches, star = set(), set(), False
+    for node in _flat(tree.body):
+        names = _defined(node)
+        star = star or "*" in names
+        defines |= names - {"*"}
+        patches |= _patched(node)
+    uses = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    helpers = bool(tree.body) and all(is_helper(node) for node in tree.body)
+    return Reading(
+        frozenset(defines), frozenset(uses), frozenset(patches), helpers, star, parsed=True
+    )
+
+
+def parse(source: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(without_magics(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def is_helper(node: ast.stmt) -> bool:
+    """Imports, functions, classes and plain assignments: what an answer may need from elsewhere."""
+    if isinstance(
+        node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    ):
+        return True
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return node.value is None or _is_plain(node.value)
+    if isinstance(node, ast.Expr):  # a docstring or a comment written as a text
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Try):
+        parts = node.body + node.orelse + node.finalbody
+        parts += [child for handler in node.handlers for child in handler.body]
+        return all(is_helper(child) or isinstance(child, ast.Pass) for child in parts)
+    return False
+
+
+def new_statements(source: str, release: str) -> str:
+    """The helper statements of a changed cell that the release's cell doesn't have."""
+    mine, theirs = parse(source), parse(release)
+    if mine is None or theirs is None:
+        return ""
+    known = {ast.dump(node) for node in theirs.body}
+    taken = set().union(*map(_defined, theirs.body)) if theirs.body else set()
+    kept = [
+        ast.get_source_segment(without_magics(source), node)
+        for node in mine.body
+        if ast.dump(node) not in known and is_helper(node) and not _defined(node) & taken
+        if not isinstance(node, ast.Expr)
+    ]
+    return "\n".join(filter(None, kept))
+
+
+def rename_in(source: str, expected: str, kind: str) -> str | None:
+    """The only class (or function) a cell defines at its top level, if it has another name."""
+    tree = parse(source)
+    if tree is None:
+        return None
+    wanted = ast.ClassDef if kind == "class" else ast.FunctionDef
+    names = [node.name for node in tree.body if isinstance(node, wanted)]
+    return names[0] if len(names) == 1 and names[0] != expected else None
+
+
+def kind_of(source: str, name: str) -> str:
+    """How a cell defines a name: as a class, a function or a variable."""
+    tree = parse(source)
+    for node in tree.body if tree else []:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return "class"
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return "function"
+    return "variable"
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """No call but of builtins and of what a module offers: `math.sqrt(2)`, not `train(model)`."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+            return False
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name) and hasattr(builtins, called.id):
+                continue
+            if isinstance(called, ast.Attribute):
+                continue
+            return False
+    return True
+
+
+def _flat(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Top-level statements, with those inside `try`, `if` and `with` brought up."""
+    found = []
+    for node in body:
+        found.append(node)
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(node, ast.Try | ast.If | ast.With):
+                found += _flat(getattr(node, field, []))
+        if isinstance(node, ast.Try):
+            for handler in node.handlers:
+                found += _flat(handler.body)
+    return found
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    elif isinstance(node, ast.Try):
+        return set().union(*[_defined(child) for child in _flat(node.body)], set())
+    else:
+        return set()
+    return {
+        name.id
+        for target in targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+        if isinstance(name.ctx, ast.Store)
+    }
+
+
+def _patched(node: ast.stmt) -> set[str]:
+    """Names whose attributes are set: `DotProdAttention.forward = forward`."""
+    if not isinstance(node, ast.Assign):
+        return set()
+    return {
+        target.value.id
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+    }
