@@ -1,0 +1,86 @@
+"""What of a rebuilt notebook is run: the setup cells and the answers, never the training."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from course_utils import register
+
+CHECK = "-check"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell to run. `answer` is the exercise it answers, empty for a setup cell."""
+
+    source: str
+    answer: str = ""
+
+
+def cells_to_run(notebook: NotebookNode) -> tuple[Cell, ...]:
+    """The setup cells and the answer cells, in the order of the notebook."""
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        own = cell.metadata.get("nbgrader", {})
+        if own.get("solution"):
+            found.append(Cell(cell.source, own.get("grade_id", "")))
+        elif "setup" in cell.metadata.get("tags", []):
+            found.append(Cell(cell.source))
+    return tuple(found)
+
+
+def checked_exercises(notebook: NotebookNode) -> tuple[str, ...]:
+    """The exercises that have a check cell in this notebook and that the judge knows."""
+    known = {exercise.id for exercise in register.exercises() if exercise.checked}
+    found = []
+    for cell in notebook.cells:
+        own = cell.metadata.get("nbgrader", {})
+        name = own.get("grade_id", "")
+        if own.get("grade") and not own.get("solution") and name.endswith(CHECK):
+            exercise = name.removesuffix(CHECK)
+            if exercise in known:
+                found.append(exercise)
+    return tuple(dict.fromkeys(found))
+
+
+def names_defined_and_used(source: str) -> tuple[set[str], set[str]] | None:
+    """The names that a cell binds and those it reads; None if it is not plain Python."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    defined: set[str] = set()
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else defined).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.alias):
+            defined.add((node.asname or node.name).split(".")[0])
+    return defined, used
+
+
+def cells_for(exercise: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """The setup cells, the answer to one exercise, and the answers it builds on.
+
+    Used when a whole notebook failed: an endless loop in one answer must not cost the points of
+    another that has nothing to do with it.
+    """
+    tables = [names_defined_and_used(cell.source) for cell in cells]
+    kept = {index for index, cell in enumerate(cells) if cell.answer in ("", exercise)}
+    needed = set().union(*(t[1] for i in kept if cells[i].answer and (t := tables[i])))
+    growing = True
+    while growing:
+        growing = False
+        for index, table in enumerate(tables):
+            if index not in kept and table is not None and table[0] & needed:
+                kept.add(index)
+                needed |= table[1]
+                growing = True
+    return tuple(cells[index] for index in sorted(kept))
