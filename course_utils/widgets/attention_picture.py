@@ -1,0 +1,138 @@
+"""The chain from scores to output, drawn as tables with numbers."""
+
+from html import escape
+
+import numpy as np
+
+from .attention_state import AttentionState, Chain, Head, Setup
+from .numbers import exact, shown, weight
+from .picture import chip, matrix_table
+
+
+def _names(letter: str, count: int) -> list[str]:
+    return [f"{letter}{i + 1}" for i in range(count)]
+
+
+def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
+    mark = f"<sub>{number}</sub>" if setup.heads == 2 else ""
+    queries, keys = _names("q", len(head.Q)), _names("k", len(head.K))
+    tables = []
+    if not setup.direct:
+        for name, matrix, rows in (
+            ("Q", head.Q, queries),
+            ("K", head.K, keys),
+            ("V", head.V, _names("v", len(head.V))),
+        ):
+            tables.append(matrix_table(f"{name}{mark} = X W<sub>{name}</sub>{mark}", matrix, rows))
+    tables.append(matrix_table(f"scores = Q{mark} K{mark}ᵀ", head.scores, queries, keys))
+    size = head.K.shape[1]
+    words = f"scaled = scores / √{size}" if setup.scale else "scaled: off, as they are"
+    tables.append(matrix_table(words, head.scaled, queries, keys))
+    if setup.mask != "none":
+        tables.append(matrix_table(f"masked ({setup.mask})", head.masked, queries, keys))
+    rule = setup.rule
+    if rule == "softmax" and setup.temperature != 1:
+        rule = f"softmax, temperature {exact(setup.temperature)}"
+    tables.append(
+        matrix_table(
+            f"weights = {rule}", head.weights, queries, keys, probabilities=True, mark_largest=True
+        )
+    )
+    tables.append(
+        matrix_table(f"output{mark} = weights V{mark}", head.output, _names("row ", len(head.Q)))
+    )
+    return tables
+
+
+def _where_rows_look(chain: Chain) -> list[str]:
+    """One sentence a row: what a reader who sees no colour needs first."""
+    sentences = []
+    for number, head in enumerate(chain.heads, 1):
+        which = f"head {number}, " if len(chain.heads) == 2 else ""
+        for i, row in enumerate(head.weights):
+            if i in chain.hidden_rows:
+                continue
+            j = int(np.argmax(row))
+            if np.ptp(row) < 1e-12:
+                sentences.append(f"{which}row {i + 1} looks at all keys alike ({weight(row[j])})")
+                continue
+            sentences.append(f"{which}row {i + 1} looks most at key {j + 1} ({weight(row[j])})")
+    return sentences
+
+
+def _challenge_note(state: AttentionState) -> str:
+    challenge = state.challenge
+    if challenge is None:
+        return ""
+    result = challenge.judge(state.setup)
+    if result.solved:
+        verdict = chip("good", f"Solved ✓ distance {shown(result.distance, 4)}")
+    else:
+        verdict = chip("note", f"Distance {shown(result.distance, 4)}")
+    aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}"
+    return (
+        f"<h4>Challenge: {escape(challenge.title)}</h4><p>{escape(challenge.goal)}</p>"
+        f'<p role="status">{verdict} <span class="cw-quiet">{escape(aim)}</span></p>'
+    )
+
+
+def _inputs(setup: Setup) -> str:
+    """The typed matrices and the choices, for a page that has no fields."""
+    tables = "".join(
+        matrix_table(matrix_title(name, setup.heads), matrix)
+        for name, matrix in setup.matrices.items()
+    )
+    choices = [
+        "scores divided by √d" if setup.scale else "scores not divided",
+        f"weights by {setup.rule}",
+        f"temperature {exact(setup.temperature)}",
+        f"mask: {setup.mask}",
+    ]
+    return f'<div class="cw-row">{tables}</div><p class="cw-quiet">{"; ".join(choices)}</p>'
+
+
+def matrix_title(name: str, heads: int) -> str:
+    """A matrix's name as HTML, with its head where there are two."""
+    base, _, sub = name.removesuffix("2").partition("_")
+    title = base + (f"<sub>{escape(sub)}</sub>" if sub else "")
+    if heads == 2 and name not in ("X", "W_O"):
+        title += " of head 2" if name.endswith("2") else " of head 1"
+    return title
+
+
+def editor_picture(state: AttentionState) -> tuple[str, str, str]:
+    """The picture as HTML, the same in words, and what the fields show, as HTML."""
+    setup, chain = state.setup, state.chain
+    parts = [_challenge_note(state)]
+    if chain.hidden_rows:
+        rows = " and ".join(str(i + 1) for i in chain.hidden_rows)
+        several = len(chain.hidden_rows) > 1
+        parts.append(
+            "<p>"
+            + chip(
+                "note",
+                f"The mask hides every key from row{'s' * several} {rows}: "
+                "there is nothing to weigh, so weights and output are 0.",
+            )
+            + "</p>"
+        )
+    for number, head in enumerate(chain.heads, 1):
+        if setup.heads == 2:
+            parts.append(f"<h4>Head {number}</h4>")
+        parts.append(f'<div class="cw-row">{"".join(_head_tables(setup, head, number))}</div>')
+    if setup.heads == 2:
+        table = matrix_table(
+            "output = [output<sub>1</sub>, output<sub>2</sub>] W<sub>O</sub>",
+            chain.output,
+            _names("row ", len(chain.output)),
+        )
+        parts.append(f'<h4>Both heads</h4><div class="cw-row">{table}</div>')
+    sentences = _where_rows_look(chain)
+    words = "; ".join(sentences[:16])
+    if words:
+        words = words[0].upper() + words[1:] + "."
+        parts.append(f'<p class="cw-quiet">{escape(words)}</p>')
+    output = "\n".join(
+        "  ".join(shown(value) for value in row) for row in np.atleast_2d(chain.output).tolist()
+    )
+    return "".join(parts), f"Attention editor. {words}\nOutput:\n{output}", _inputs(setup)

@@ -1,0 +1,137 @@
+"""The colours and the style sheet of all pictures, for light and for dark pages."""
+
+# Every text colour stands on "paper" or on its own "..._paper" with a contrast of at least 4.5:1,
+# and "ink" also on the strongest "plus" and "minus". tests/widgets/test_contrast.py computes it.
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1a1a1a",
+    "quiet": "#555555",
+    "rule": "#8c8c8c",
+    "grid": "#d9d9d9",
+    "plus": "#6bb3f0",
+    "minus": "#f2a27e",
+    "good": "#ffffff",
+    "good_paper": "#1b6e3a",
+    "bad": "#ffffff",
+    "bad_paper": "#a8201a",
+    "note": "#3d3000",
+    "note_paper": "#ffe9a8",
+    "series1": "#0b5cad",
+    "series2": "#a83a05",
+    "series3": "#1b6e3a",
+    "series4": "#7a3aa8",
+    "series5": "#7a5600",
+    "series6": "#9b1c50",
+}
+DARK = {
+    "paper": "#111111",
+    "ink": "#f2f2f2",
+    "quiet": "#b8b8b8",
+    "rule": "#7d7d7d",
+    "grid": "#3a3a3a",
+    "plus": "#14568f",
+    "minus": "#8a3b16",
+    "good": "#08210f",
+    "good_paper": "#7fd89b",
+    "bad": "#2b0503",
+    "bad_paper": "#ff9a92",
+    "note": "#2b2200",
+    "note_paper": "#f0d27a",
+    "series1": "#7ab8ff",
+    "series2": "#ff9e6b",
+    "series3": "#7fd89b",
+    "series4": "#d0a3f5",
+    "series5": "#e6c45c",
+    "series6": "#ff9ec4",
+}
+SERIES = 6
+
+# JupyterLab and nbconvert, Colab, VS Code: each says in its own way that the page is dark.
+_DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[theme="dark"]', "body.vscode-dark")
+
+_RULES = """
+.cw{background:var(--cw-paper);color:var(--cw-ink);padding:6px 8px;font-size:13px;line-height:1.35;
+font-family:var(--jp-ui-font-family,system-ui,sans-serif);overflow-x:auto;box-sizing:border-box}
+.cw h4{margin:8px 0 2px;font-size:13px;color:var(--cw-ink);font-weight:600}
+.cw p{margin:4px 0;color:var(--cw-ink)}
+.cw .cw-quiet{color:var(--cw-quiet)}
+.cw .cw-row{display:flex;flex-wrap:wrap;gap:10px 18px;align-items:flex-start}
+.cw table{border-collapse:collapse;margin:0;width:auto;border:0;font-size:12px;color:var(--cw-ink);
+table-layout:auto}
+.cw table caption{caption-side:top;text-align:left;padding:2px 0;color:var(--cw-ink);
+white-space:nowrap;font-size:12px}
+.cw table td,.cw table th{border:1px solid var(--cw-grid);padding:2px 6px;text-align:right;
+font-variant-numeric:tabular-nums;white-space:nowrap;line-height:1.35;color:var(--cw-ink);
+max-width:none;vertical-align:middle}
+.cw table tr,.cw table tbody tr:nth-child(odd),.cw table tbody tr:nth-child(even),
+.cw table tbody tr:hover{background:var(--cw-paper)}
+.cw table thead{border:0}
+.cw table th{font-weight:400;color:var(--cw-quiet);background:var(--cw-paper);
+border-color:transparent}
+.cw table td.p{background:rgb(var(--cw-plus) / var(--a,0))}
+.cw table td.m{background:rgb(var(--cw-minus) / var(--a,0))}
+.cw table td.best{font-weight:700;outline:2px solid var(--cw-ink);outline-offset:-2px}
+.cw sub,.cw sup{line-height:0}
+.cw .cw-chip{display:inline-block;padding:2px 8px;border-radius:4px;margin:2px 0}
+.cw .cw-good{background:var(--cw-good_paper);color:var(--cw-good)}
+.cw .cw-bad{background:var(--cw-bad_paper);color:var(--cw-bad)}
+.cw .cw-note{background:var(--cw-note_paper);color:var(--cw-note)}
+.cw svg{max-width:100%;height:auto;display:block}
+.cw svg text{fill:var(--cw-ink);font-family:var(--jp-ui-font-family,system-ui,sans-serif)}
+.cw svg text.q{fill:var(--cw-quiet)}
+.cw svg .axis{stroke:var(--cw-rule);fill:none}
+.cw svg .grid{stroke:var(--cw-grid);fill:none}
+.cw svg .p{fill:rgb(var(--cw-plus) / var(--a,1))}
+.cw svg .m{fill:rgb(var(--cw-minus) / var(--a,1))}
+.cw svg .frame{fill:none;stroke:var(--cw-ink)}
+"""
+
+# Only for the live view: the small number fields and the mask's buttons.
+_CONTROL_RULES = """
+.cw-cell{position:relative}
+.cw-cell .widget-label{position:absolute!important;width:1px!important;height:1px!important;
+overflow:hidden;clip-path:inset(50%);margin:0!important;padding:0!important}
+.cw-cell input[type="text"]{padding:0 4px!important;text-align:right;min-width:0}
+.cw-cell input[type="text"]:disabled{opacity:1!important;border-style:dotted!important}
+.cw-wrong input[type="text"]{outline:2px solid var(--cw-wrong)!important;outline-offset:-2px;
+border-style:dashed!important}
+.cw-switch{overflow:hidden!important;text-overflow:clip!important;text-align:left!important;
+padding:0 0 0 8px!important;white-space:pre!important}
+.cw-code textarea{font-family:var(--jp-code-font-family,monospace)!important;font-size:12px}
+"""
+
+
+def _channels(colour: str) -> str:
+    return " ".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+
+
+def _variables(colours: dict[str, str]) -> str:
+    # The two heat colours are channels, because a cell adds its own opacity to them.
+    pairs = (
+        f"--cw-{name}:{_channels(value) if name in ('plus', 'minus') else value}"
+        for name, value in colours.items()
+    )
+    return ";".join(pairs)
+
+
+def _style_sheet() -> str:
+    dark = ",".join(f"{page} .cw" for page in _DARK_PAGES)
+    series = "".join(
+        f".cw svg .s{i}{{stroke:var(--cw-series{i});fill:none}}"
+        f".cw svg .d{i}{{fill:var(--cw-series{i})}}"
+        f".cw svg .b{i}{{fill:var(--cw-series{i});opacity:.18}}"
+        f".cw svg text.t{i}{{fill:var(--cw-series{i})}}"
+        for i in range(1, SERIES + 1)
+    )
+    rules = f".cw{{{_variables(LIGHT)}}}{dark}{{{_variables(DARK)}}}{_RULES}{series}"
+    return "<style>" + rules.replace("\n", "") + "</style>"
+
+
+def _control_sheet() -> str:
+    dark = ",".join(f"{page} .cw-wrong" for page in _DARK_PAGES)
+    wrong = f".cw-wrong{{--cw-wrong:{LIGHT['bad_paper']}}}{dark}{{--cw-wrong:{DARK['bad_paper']}}}"
+    return "<style>" + (wrong + _CONTROL_RULES).replace("\n", "") + "</style>"
+
+
+STYLE = _style_sheet()
+CONTROL_STYLE = _control_sheet()

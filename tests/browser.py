@@ -1,0 +1,272 @@
+"""Fixtures that open notebooks in a real browser: JupyterLab, and classic notebook as in Colab.
+
+Use them in a test module by importing them:
+
+    from tests.browser import browser, jupyter_lab, open_lab, run_all  # noqa: F401
+
+    @pytest.mark.browser
+    def test_the_notebook_runs(browser, jupyter_lab):
+        (jupyter_lab.folder / "nb.ipynb").write_text(...)
+        page = open_lab(browser, jupyter_lab, "nb.ipynb")
+        run_all(page)
+"""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+
+try:
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+except ImportError:  # the fixture `browser` then skips and says so
+    PlaywrightTimeout = TimeoutError
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+]
+COLAB_PYTHON = ROOT / ".venv-colab" / "bin" / "python"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running notebook server: its address, its secret and the folder it serves."""
+
+    address: str
+    token: str
+    folder: Path
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_until_up(process: subprocess.Popen, url: str, log: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"The notebook server ended at once:\n{log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise RuntimeError(f"The notebook server did not answer:\n{log.read_text()[-2000:]}")
+
+
+def _settle_lab(settings: Path) -> None:
+    """No question about news in the corner; every cell on the page, also those out of sight."""
+    wanted = {
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+        "notebook-extension/tracker": {"windowingMode": "none"},
+    }
+    for name, values in wanted.items():
+        path = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+
+@contextmanager
+def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[Server]:
+    """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port."""
+    port, token = _free_port(), secrets.token_hex(16)
+    private = log.parent
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(private / "config"),
+        "JUPYTER_RUNTIME_DIR": str(private / "runtime"),
+        "JUPYTER_DATA_DIR": str(private / "data"),
+        "JUPYTERLAB_SETTINGS_DIR": str(private / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(private / "workspaces"),
+        "IPYTHONDIR": str(private / "ipython"),
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+    }
+    _settle_lab(private / "settings")
+    options = ["--no-browser", f"--port={port}", "--ip=127.0.0.1"]
+    if application == "jupyterlab":
+        options += [
+            f"--IdentityProvider.token={token}",
+            f"--ServerApp.root_dir={folder}",
+            "--LabApp.news_url=",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ]
+    else:
+        options += [f"--NotebookApp.token={token}", f"--notebook-dir={folder}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [str(python), "-m", application, *options],
+            env=environment,
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_until_up(process, f"{address}/api?token={token}", log, 60)
+            yield Server(address, token, folder)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium, without a window."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not installed, so nothing can be opened in a browser")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def jupyter_lab(tmp_path_factory):
+    """JupyterLab over an empty folder of its own."""
+    folder = tmp_path_factory.mktemp("lab-notebooks")
+    log = tmp_path_factory.mktemp("lab-private") / "server.log"
+    with serve(folder, Path(sys.executable), "jupyterlab", log) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def classic_notebook(tmp_path_factory):
+    """Classic notebook with Colab's package versions, from the environment beside the course."""
+    if not COLAB_PYTHON.exists():
+        pytest.skip("there is no .venv-colab: `make colab-check` builds it")
+    folder = tmp_path_factory.mktemp("classic-notebooks")
+    log = tmp_path_factory.mktemp("classic-private") / "server.log"
+    with serve(folder, COLAB_PYTHON, "notebook", log) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """Where tests leave pictures for a person to look at; SCREENSHOTS names another folder."""
+    folder = Path(os.environ.get("SCREENSHOTS", ROOT / "artefacts" / "screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_notebook(path: Path, *cells: str) -> Path:
+    """A small notebook with one code cell for each text."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    nbformat.write(notebook, path)
+    return path
+
+
+def new_page(browser, width: int = 1280, height: int = 1400):
+    """An empty page with a window of its own, closed when the browser is."""
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(20_000)
+    return page
+
+
+def open_lab(browser, server: Server, name: str, *, page=None):
+    """Open a notebook of the server's folder in JupyterLab's simple mode and wait for its cells."""
+    page = page or new_page(browser)
+    page.goto(f"{server.address}/doc/tree/{name}?token={server.token}&reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
+    return page
+
+
+def set_lab_theme(page, name: str) -> None:
+    """Change JupyterLab's theme: "JupyterLab Light" or "JupyterLab Dark"."""
+    page.get_by_text("Settings", exact=True).first.click()
+    page.locator(".lm-Menu-itemLabel", has_text="Theme").first.hover()
+    page.locator(".lm-Menu-itemLabel", has_text=name).first.click()
+    light = "true" if name.endswith("Light") else "false"
+    page.wait_for_selector(
+        f'body[data-jp-theme-light="{light}"][data-jp-theme-name="{name}"]', state="attached"
+    )
+
+
+def run_all(page, seconds: float = 60) -> None:
+    """Run all cells of the notebook in JupyterLab and wait until the kernel is idle again."""
+    # A kernel that has just connected may drop the first request, so look whether it took it.
+    for _ in range(5):
+        page.get_by_text("Run", exact=True).first.click()
+        page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
+        try:
+            page.wait_for_function(
+                "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
+                ".some(p => /[*\\d]/.test(p.innerText))",
+                timeout=3000,
+            )
+            break
+        except PlaywrightTimeout:
+            continue
+    wait_idle(page, seconds)
+
+
+def wait_idle(page, seconds: float = 60) -> None:
+    """Wait until no code cell is waiting or running any more."""
+    page.wait_for_function(
+        """() => {
+            const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+            const kernel = document.querySelector('.jp-Notebook-ExecutionIndicator')
+            return kernel?.dataset.status === 'idle' && prompts.length > 0 && 
+                prompts.every(p => /\\[\\d+\\]/.test(p.innerText))
+        }""",
+        timeout=seconds * 1000,
+    )
+
+
+def save(page) -> None:
+    """Save the notebook in JupyterLab and wait until it is written."""
+    page.get_by_text("File", exact=True).first.click()
+    with page.expect_response(
+        lambda response: "/api/contents" in response.url and response.request.method == "PUT"
+    ):
+        page.locator(".lm-Menu-itemLabel", has_text="Save Notebook").first.click()
+
+
+def open_classic(browser, server: Server, name: str):
+    """Open a notebook in classic notebook and wait until its kernel is ready."""
+    page = new_page(browser)
+    page.goto(f"{server.address}/notebooks/{name}?token={server.token}")
+    page.wait_for_function(
+        "() => window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel "
+        "&& Jupyter.notebook.kernel.is_connected()"
+    )
+    return page
+
+
+def run_all_classic(page, seconds: float = 60) -> None:
+    """Run all cells in classic notebook and wait until each has its number."""
+    page.evaluate("Jupyter.notebook.execute_all_cells()")
+    page.wait_for_function(
+        "() => Jupyter.notebook.get_cells().every(c => c.cell_type !== 'code' "
+        "|| !c.get_text() || /\\d/.test(c.input_prompt_number))",
+        timeout=seconds * 1000,
+    )
