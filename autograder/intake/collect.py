@@ -13,6 +13,7 @@ import yaml
 from nbformat import NotebookNode
 
 from autograder.intake.files import READ_ALSO, Entry, open_entries
+from autograder.intake.matching import likeness
 from autograder.intake.names import (
     Clue,
     assignment_named,
@@ -21,7 +22,8 @@ from autograder.intake.names import (
     read_path,
     student_of,
 )
-from autograder.intake.rebuild import Release, likeness, read_release, rebuild_from
+from autograder.intake.places import Release, read_release
+from autograder.intake.rebuild import rebuild_from
 from autograder.intake.roster import Directory, read_roster
 from autograder.intake.submission import Submission
 

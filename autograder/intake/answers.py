@@ -1,0 +1,204 @@
+"""Decides what the answer to each exercise is, and tells when a person must decide."""
+
+from __future__ import annotations
+
+from nbformat import NotebookNode
+
+from autograder.intake.cells import Cell, tidy
+from autograder.intake.code import kind_of, new_statements, read_code, rename_in
+from autograder.intake.harmless import harmless_attachments, harmless_markdown
+from autograder.intake.places import (
+    Loose,
+    Place,
+    Work,
+    is_retagged,
+    is_untouched,
+    likeness_of,
+    listed,
+    numbers,
+)
+
+
+def loose_code(work: Work) -> list[Loose]:
+    """Code of the student's own: free cells, and what they added to given cells."""
+    found = []
+    for cell in work.document.cells:
+        place = work.release.places[work.owner[cell.index]] if cell.index in work.owner else None
+        if place is None and cell.text and (cell.kind == "code" or _looks_like_code(cell)):
+            found.append(Loose(cell.index, cell.source, cell))
+        elif place is not None and place.role == "given" and cell.text != place.text:
+            added = new_statements(cell.source, place.text) if cell.kind == "code" else ""
+            if added and place.kind == "code":
+                found.append(Loose(cell.index, added, cell))
+    return found
+
+
+def _looks_like_code(cell: Cell) -> bool:
+    return (
+        cell.kind != "code"
+        and cell.reading.parsed
+        and cell.reading.only_helpers
+        and bool(cell.reading.defines)
+    )
+
+
+def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
+    """The source of one answer, or None when nothing was handed in for it."""
+    owned = work.owned_by(place)
+    changed = [cell for cell in owned if not is_untouched(cell, place)]
+    different = list({cell.text: cell for cell in changed}.values())
+    if len(owned) > 1:
+        work.repairs.append(f"{place.name}: the answer cell was there {len(owned)} times.")
+    if any(cell.kind != "code" for cell in changed):
+        work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
+    if any(is_retagged(cell, place) for cell in owned):
+        work.repairs.append(f"{place.name}: its nbgrader marks were changed; the release's stand.")
+    wanted = place.reading.defines
+    elsewhere = [part for part in loose if part.reading.defines & wanted]
+    parts = [(cell.index, cell.source) for cell in different]
+    if len(different) > 1:
+        if _complete_each_other(different, wanted):
+            work.repairs.append(f"{place.name}: the answer was split; the parts were put together.")
+        else:
+            work.flags.append(
+                f"{place.name}: the notebook holds {len(different)} different answers "
+                f"(cells {numbers(different)}). The last one is graded; decide which one counts."
+            )
+            parts = parts[-1:]
+    have = set().union(*[read_code(source).defines for _, source in parts], set())
+    missing = wanted - have
+    useful = [part for part in elsewhere if part.reading.defines & missing]
+    if useful:
+        parts = sorted(parts + _take(work, place, useful, bool(parts)))
+    elif elsewhere and parts and have & wanted:
+        rivals = [p for p in elsewhere if tidy(p.source) not in {tidy(s) for _, s in parts}]
+        if rivals:
+            work.flags.append(
+                f"{place.name}: another cell (number {numbers(rivals)}) defines "
+                f"{listed(rivals[0].reading.defines & wanted)} too, differently. The answer cell "
+                "is graded; decide which one counts."
+            )
+    if not parts:
+        if not owned:
+            work.repairs.append(
+                f"{place.name}: the answer cell isn't there; the release's empty one is."
+            )
+        return None
+    used = {index for index, _ in parts}
+    for part in elsewhere:
+        if part.index in used and part.index not in work.owner:
+            work.claim(part.cell, place)
+    source = "\n\n\n".join(source.strip("\n") for _, source in parts)
+    return _with_old_name(work, place, source)
+
+
+def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list[tuple[int, str]]:
+    """Answers written outside the answer cell: all of them when they complete each other."""
+    distinct = list({tidy(part.source): part for part in useful}.values())
+    if len(distinct) > 1 and not _complete_each_other(distinct, place.reading.defines):
+        work.flags.append(
+            f"{place.name}: cells {numbers(distinct)} answer it differently. The last one is "
+            "graded; decide which one counts."
+        )
+        distinct = distinct[-1:]
+    if has_part or len(distinct) > 1:
+        work.repairs.append(f"{place.name}: the answer was split; the parts were put together.")
+    else:
+        names = listed(distinct[0].reading.defines & place.reading.defines)
+        work.repairs.append(
+            f"{place.name}: the answer stood in another cell, which defines {names}."
+        )
+    if any(part.cell.kind != "code" for part in distinct):
+        work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
+    return [(part.index, part.source) for part in distinct]
+
+
+def _complete_each_other(parts: list[Cell] | list[Loose], wanted: frozenset[str]) -> bool:
+    """True when no two parts define the same wanted name and all define something."""
+    seen: set[str] = set()
+    for part in parts:
+        mine = part.reading.defines & wanted
+        if not part.reading.parsed or not part.reading.defines or mine & seen:
+            return False
+        seen |= mine
+    return bool(seen)
+
+
+def _with_old_name(work: Work, place: Place, source: str) -> str:
+    """A class or function that was renamed gets its name back beside the new one."""
+    reading = read_code(source)
+    missing = place.reading.defines - reading.defines
+    if not reading.parsed or len(missing) != 1:
+        return source
+    (name,) = missing
+    kind = kind_of(place.cell.source, name)
+    renamed = rename_in(source, name, kind) if kind != "variable" else None
+    if renamed is None or likeness_of(renamed.casefold(), name.casefold()) < 0.6:
+        return source
+    work.repairs.append(f"{place.name}: {name} was called {renamed}; both names work now.")
+    return f"{source}\n\n{name} = {renamed}"
+
+
+def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] | None:
+    """The text of one written answer and its pictures, or None when nothing was written."""
+    owned = work.owned_by(place)
+    changed = [cell for cell in owned if not is_untouched(cell, place)]
+    different = list({cell.text: cell for cell in changed}.values())
+    if any(cell.kind == "code" for cell in changed):
+        work.repairs.append(f"{place.name}: the written answer was a code cell; it is text again.")
+    if any(is_retagged(cell, place) for cell in owned):
+        work.repairs.append(f"{place.name}: its nbgrader marks were changed; the release's stand.")
+    below = _text_below(work, owned)
+    if below:
+        work.repairs.append(
+            f"{place.name}: text written in cells below it was put with the answer."
+        )
+    same_id = [cell for cell in different if cell.grade_id == place.grade_id]
+    if len(same_id) > 1:
+        work.flags.append(
+            f"{place.name}: the notebook holds {len(same_id)} different written answers; all are "
+            "shown, decide which one counts."
+        )
+    parts = different + below
+    if not parts:
+        added = _written_above(work, place)
+        if added:
+            work.repairs.append(f"{place.name}: the answer stood in the question's cell.")
+            return harmless_markdown(added), None
+        if not owned:
+            work.repairs.append(f"{place.name}: the cell for the written answer isn't there.")
+        return None
+    for cell in below:
+        work.claim(cell, place)
+    attachments = NotebookNode()
+    for cell in parts:
+        attachments.update(harmless_attachments(cell.attachments) or {})
+    text = "\n\n".join(cell.source.strip("\n") for cell in parts)
+    return harmless_markdown(text), attachments or None
+
+
+def _text_below(work: Work, owned: list[Cell]) -> list[Cell]:
+    """Free text cells directly under the answer's: people press 'add text' and write there."""
+    if not owned:
+        return []
+    found = []
+    for cell in work.document.cells[owned[-1].index + 1 :]:
+        if cell.index in work.owner or cell.kind == "code":
+            break
+        if cell.text:
+            found.append(cell)
+    return found
+
+
+def _written_above(work: Work, place: Place) -> str:
+    """What a student added to the question's own cell, if the answer's is empty."""
+    above = next(
+        (p for p in reversed(work.release.places[: place.index]) if p.kind == "markdown"), None
+    )
+    if above is None or above.role != "given" or above.index != place.index - 1:
+        return ""
+    for cell in work.owned_by(above):
+        if cell.text != above.text:
+            known = set(above.text.split("\n"))
+            return "\n".join(line for line in cell.text.split("\n") if line not in known).strip()
+    return ""
