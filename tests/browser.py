@@ -28,11 +28,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-try:
-    from playwright.sync_api import TimeoutError as PlaywrightTimeout
-except ImportError:  # the fixture `browser` then skips and says so
-    PlaywrightTimeout = TimeoutError
-
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_ARGUMENTS = [
@@ -107,6 +102,7 @@ def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[S
             f"--IdentityProvider.token={token}",
             f"--ServerApp.root_dir={folder}",
             "--LabApp.news_url=",
+            "--LabApp.expose_app_in_browser=True",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         ]
     else:
@@ -196,36 +192,35 @@ def open_lab(browser, server: Server, name: str, *, page=None):
     page = page or new_page(browser)
     page.goto(f"{server.address}/doc/tree/{name}?token={server.token}&reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
+    # The indicator is idle before the kernel listens, so ask the kernel something first.
+    page.evaluate(
+        """async () => {
+            const panel = jupyterapp.shell.currentWidget
+            await panel.sessionContext.ready
+            await panel.sessionContext.session?.kernel?.info
+        }"""
+    )
     return page
+
+
+def lab_command(page, name: str, **arguments) -> None:
+    """Run one of JupyterLab's commands, as its menus do, and wait until it is done."""
+    page.evaluate(
+        "([name, args]) => jupyterapp.commands.execute(name, args).then(() => null)",
+        [name, arguments],
+    )
 
 
 def set_lab_theme(page, name: str) -> None:
     """Change JupyterLab's theme: "JupyterLab Light" or "JupyterLab Dark"."""
-    page.get_by_text("Settings", exact=True).first.click()
-    page.locator(".lm-Menu-itemLabel", has_text="Theme").first.hover()
-    page.locator(".lm-Menu-itemLabel", has_text=name).first.click()
-    light = "true" if name.endswith("Light") else "false"
-    page.wait_for_selector(
-        f'body[data-jp-theme-light="{light}"][data-jp-theme-name="{name}"]', state="attached"
-    )
+    lab_command(page, "apputils:change-theme", theme=name)
+    page.wait_for_selector(f'body[data-jp-theme-name="{name}"]', state="attached")
 
 
 def run_all(page, seconds: float = 60) -> None:
     """Run all cells of the notebook in JupyterLab and wait until the kernel is idle again."""
-    # A kernel that has just connected may drop the first request, so look whether it took it.
-    for _ in range(5):
-        page.get_by_text("Run", exact=True).first.click()
-        page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
-        try:
-            page.wait_for_function(
-                "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-                ".some(p => /[*\\d]/.test(p.innerText))",
-                timeout=3000,
-            )
-            break
-        except PlaywrightTimeout:
-            continue
+    # Answered when all cells have run; wait_idle then sees whether each has its number.
+    page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
     wait_idle(page, seconds)
 
 
@@ -244,11 +239,7 @@ def wait_idle(page, seconds: float = 60) -> None:
 
 def save(page) -> None:
     """Save the notebook in JupyterLab and wait until it is written."""
-    page.get_by_text("File", exact=True).first.click()
-    with page.expect_response(
-        lambda response: "/api/contents" in response.url and response.request.method == "PUT"
-    ):
-        page.locator(".lm-Menu-itemLabel", has_text="Save Notebook").first.click()
+    lab_command(page, "docmanager:save")
 
 
 def open_classic(browser, server: Server, name: str):
