@@ -4,6 +4,7 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -12,15 +13,14 @@ from course_utils.data.tokens import END, PAD, START
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence pair as word numbers; `index` is its place in the corpus."""
+    """One sentence pair as word numbers; `place` is where it stands in the corpus."""
 
-    index: int
+    place: int
     source: list[int]
     target: list[int]
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Pairs whose sources have one length: no source is padded, so attention needs no mask.
 
     `source` is [S, B]. `given` [T, B] is what the decoder reads (it begins with the start
@@ -30,17 +30,12 @@ class Batch:
     source: torch.Tensor
     given: torch.Tensor
     wanted: torch.Tensor
-    index: list[int]
+    places: list[int]
 
     @property
     def words(self) -> int:
         """How many words there are to predict."""
         return int((self.wanted != PAD).sum())
-
-    def to(self, device) -> "Batch":
-        return Batch(
-            self.source.to(device), self.given.to(device), self.wanted.to(device), self.index
-        )
 
 
 def make_batch(examples: Sequence[Example]) -> Batch:
@@ -61,7 +56,7 @@ def make_batch(examples: Sequence[Example]) -> Batch:
         source.T.contiguous(),
         given.T.contiguous(),
         wanted.T.contiguous(),
-        [example.index for example in examples],
+        [example.place for example in examples],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from course_utils.data import builtin, multi30k
 from course_utils.data.batches import Example
-from course_utils.data.tokens import Vocabulary, clean, tokenise
+from course_utils.data.tokens import Vocabulary, tokenise
 
 SPLITS = ("train", "valid", "test")
 
@@ -81,7 +81,7 @@ def _read_multi30k(folder, languages, say) -> Corpus:
     splits = {}
     for split in SPLITS:
         source, target = multi30k.read_split(folder, split, languages)
-        pairs = [(clean(one), clean(other)) for one, other in zip(source, target, strict=True)]
+        pairs = list(zip(source, target, strict=True))
         full = [pair for pair in pairs if all(tokenise(side) for side in pair)]
         if len(full) < len(pairs):
             say(f"{len(pairs) - len(full)} pairs of {split} have an empty side and are left out.")
@@ -136,8 +136,8 @@ def encode(corpus: Corpus, min_count: int = 2) -> Encoded:
     )
     examples = {
         split: [
-            Example(index, source_vocabulary.encode(one), target_vocabulary.encode(other))
-            for index, (one, other) in enumerate(zip(*sides, strict=True))
+            Example(place, source_vocabulary.encode(one), target_vocabulary.encode(other))
+            for place, (one, other) in enumerate(zip(*sides, strict=True))
         ]
         for split, sides in tokens.items()
     }

@@ -1,0 +1,120 @@
+"""Measure the translators on Multi30k and write the table that the notebook shows.
+
+    python benchmarks/translation_table.py                  # what is missing of the quick budget
+    python benchmarks/translation_table.py --budget full --seeds 0 --mechanisms scaled
+    python benchmarks/translation_table.py --runs 1         # the next missing run only
+
+Every finished run is a line in course_utils/data/translation_results.csv. A run that was cut
+off goes on from its last epoch; runs that are in the table already are not repeated.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import torch
+
+from autograder.reference.translation import SingleQueryScaledDotProductAttention
+from course_utils.data import encode, load_corpus
+from course_utils.training import seed_everything
+from course_utils.translation import (
+    RECIPES,
+    Dummy,
+    MeanPool,
+    make_translator,
+    train_translator,
+    translate,
+)
+from course_utils.translation_report import (
+    RESULTS,
+    Result,
+    add_result,
+    bleu,
+    comparison_text,
+    read_results,
+    summarise,
+)
+
+MECHANISMS = {
+    "scaled": (
+        "scaled dot-product",
+        lambda enc, dec: SingleQueryScaledDotProductAttention(enc, dec, 256),
+    ),
+    "dummy": ("Dummy", lambda enc, dec: Dummy()),
+    "mean": ("MeanPool", lambda enc, dec: MeanPool()),
+}
+
+
+def models_folder() -> Path:
+    """Where trained weights are kept between runs, outside the repository."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "attention-course" / "models"
+
+
+def model_path(mechanism: str, budget: str, seed: int, source: str = "de") -> Path:
+    return models_folder() / f"translation-{source}-{mechanism}-{budget}-{seed}.pt"
+
+
+def measure(key: str, budget: str, seed: int, data) -> Result:
+    """Train one model and score it on the test set."""
+    name, make = MECHANISMS[key]
+    recipe = RECIPES[budget]
+    seed_everything(seed)
+    attention = make(recipe.sizes.encoder, recipe.sizes.decoder)
+    model = make_translator(data, attention, recipe.sizes)
+    path = model_path(key, budget, seed, data.corpus.languages[0])
+    cpu = time.process_time()
+    history = train_translator(
+        model, data, recipe, seed=seed, checkpoint=path.with_suffix(".run.pt"), show=False
+    )
+    cpu = (time.process_time() - cpu) / 60
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(model.state_dict(), path)
+    for record in history.records:
+        print("   ", {key: round(value, 3) for key, value in record.items()})
+    score = bleu([one.words for one in translate(model, data)], data)
+    print(score)
+    path.with_suffix(".run.pt").unlink(missing_ok=True)
+    return Result(
+        mechanism=name,
+        seed=seed,
+        budget=budget,
+        minutes=round(history.seconds / 60, 2),
+        cpu_minutes=round(cpu, 2),
+        valid_loss=round(history.best_loss, 4),
+        bleu_tokens=round(score.tokens, 2),
+        bleu_plain=round(score.plain, 2),
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--budget", default="quick", choices=["quick", "full"])
+    options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    options.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
+    options.add_argument("--runs", type=int, default=None, help="stop after this many runs")
+    options.add_argument("--output", type=Path, default=RESULTS)
+    chosen = options.parse_args()
+    data = encode(load_corpus("de"))
+    if data.corpus.name != "Multi30k":
+        raise SystemExit("The table is about Multi30k, and it is not here: set COURSE_DATA.")
+    done = {(r.mechanism, r.seed, r.budget) for r in read_results(chosen.output)}
+    left = [
+        (key, seed)
+        for seed in chosen.seeds
+        for key in chosen.mechanisms
+        if (MECHANISMS[key][0], seed, chosen.budget) not in done
+    ]
+    for key, seed in left[: chosen.runs]:
+        print(f"{MECHANISMS[key][0]}, seed {seed}, {chosen.budget}; load {os.getloadavg()[0]:.1f}")
+        result = measure(key, chosen.budget, seed, data)
+        add_result(result, chosen.output)
+        print(result, flush=True)
+    print(f"{max(0, len(left) - (chosen.runs or len(left)))} runs are left.")
+    rows = [r for r in read_results(chosen.output) if r.budget == chosen.budget]
+    print(comparison_text(summarise(rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,369 @@
+"""The translator of this course: it reads with one GRU, writes with another, and attends."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from weakref import WeakSet
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.data.batches import Batch, Example, length_batches
+from course_utils.data.corpus import Encoded
+from course_utils.data.tokens import END, PAD, START, UNKNOWN
+from course_utils.training import History, fit
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How wide the layers are, and how much of them dropout hides while training."""
+
+    words: int = 256
+    encoder: int = 256
+    decoder: int = 256
+    dropout: float = 0.3
+
+
+# --- attention: two baselines, and how a module for one step serves all steps --------------
+
+
+class Dummy(nn.Module):
+    """No attention: the decoder gets zeros, whatever the source says."""
+
+    def forward(self, hidden, encoder_outputs):
+        S, B, width = encoder_outputs.shape
+        return encoder_outputs.new_zeros(B, width), encoder_outputs.new_zeros(B, S)
+
+
+class MeanPool(nn.Module):
+    """The same attention to every word: the decoder gets the mean of the states."""
+
+    def forward(self, hidden, encoder_outputs):
+        S, B, _ = encoder_outputs.shape
+        return encoder_outputs.mean(dim=0), encoder_outputs.new_full((B, S), 1 / S)
+
+
+def attend_step_by_step(attention: nn.Module, hiddens: Tensor, states: Tensor):
+    """Ask the attention once for each target step: contexts [T, B, 2E], weights [T, B, S]."""
+    contexts, weights = zip(*(attention(hidden, states) for hidden in hiddens), strict=True)
+    return torch.stack(contexts), torch.stack(weights)
+
+
+def attend_all_steps(attention: nn.Module, hiddens: Tensor, states: Tensor):
+    """The same numbers as `attend_step_by_step`, from one call for all target steps.
+
+    `torch.vmap` runs a module that was written for one step over many of them, and what
+    depends on the source alone, such as the keys, is computed once. A module that vmap cannot
+    run (one that calls `.item()`, for example) is asked step by step.
+    """
+    if attention not in _only_step_by_step:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                together = torch.vmap(attention, in_dims=(0, None), randomness="different")
+                return together(hiddens, states)
+        except Exception:
+            # If the module itself is at fault, the loop raises an error its author can read.
+            answer = attend_step_by_step(attention, hiddens, states)
+            _only_step_by_step.add(attention)
+            return answer
+    return attend_step_by_step(attention, hiddens, states)
+
+
+_only_step_by_step: WeakSet = WeakSet()
+
+
+# --- the model -----------------------------------------------------------------------------
+
+
+class Translator(nn.Module):
+    """Equations 3 to 12, with the attention as an argument.
+
+    The output layer is the largest matrix by far. Here W_d of equation 12 is a product of two:
+    [context, hidden] is first narrowed to the size of a word, then compared with every word's
+    own vector. That is a third of the work, and the words are learned once, not twice.
+    """
+
+    def __init__(
+        self, source_words: int, target_words: int, attention: nn.Module, sizes: Sizes | None = None
+    ):
+        super().__init__()
+        sizes = sizes or Sizes()
+        self.attention = attention
+        self.dropout = nn.Dropout(sizes.dropout)
+        self.source_embedding = nn.Embedding(source_words, sizes.words, padding_idx=PAD)
+        self.encoder = nn.GRU(sizes.words, sizes.encoder, bidirectional=True)
+        self.sentence = nn.Linear(2 * sizes.encoder, sizes.decoder)
+        self.target_embedding = nn.Embedding(target_words, sizes.words, padding_idx=PAD)
+        self.decoder = nn.GRU(sizes.words, sizes.decoder)
+        self.narrow = nn.Linear(2 * sizes.encoder + sizes.decoder, sizes.words, bias=False)
+        self.output = nn.Linear(sizes.words, target_words)
+        self.output.weight = self.target_embedding.weight
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=sizes.words**-0.5)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """source [S, B] -> states [S, B, 2E] (equation 6), first hidden [B, D] (7 and 8)."""
+        states, last = self.encoder(self.dropout(self.source_embedding(source)))
+        return states, F.relu(self.sentence(torch.cat([last[0], last[1]], dim=-1)))
+
+    def decode(self, given: Tensor, states: Tensor, hidden: Tensor, attend=attend_all_steps):
+        """given [T, B] -> contexts [T, B, 2E], hiddens [T, B, D], weights [T, B, S] (9 to 11).
+
+        Attention comes after the recurrent step and nothing of it flows back, so the GRU runs
+        over all the steps at once.
+        """
+        embedded = self.dropout(self.target_embedding(given))
+        hiddens, _ = self.decoder(embedded, hidden[None].contiguous())
+        contexts, weights = attend(self.attention, hiddens, states)
+        return contexts, hiddens, weights
+
+    def scores(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
+        """The scores of all words before the softmax of equation 12: [..., V]."""
+        joined = self.dropout(torch.cat([contexts, hiddens], dim=-1))
+        return self.output(self.dropout(self.narrow(joined)))
+
+    def forward(self, source: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
+        """source [S, B], given [T, B] -> scores [T, B, V], weights [T, B, S]."""
+        states, hidden = self.encode(source)
+        contexts, hiddens, weights = self.decode(given, states, hidden)
+        return self.scores(contexts, hiddens), weights
+
+
+def make_translator(data: Encoded, attention: nn.Module, sizes: Sizes | None = None) -> Translator:
+    """A translator for the two vocabularies of a corpus."""
+    return Translator(len(data.source_vocabulary), len(data.target_vocabulary), attention, sizes)
+
+
+# --- training ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: epochs, learning rate (it rises, then falls to nothing), batch size."""
+
+    epochs: int
+    lr: float = 2e-3
+    batch_size: int = 128
+    rising_steps: int = 200
+    examples: int | None = None
+    sizes: Sizes = Sizes()
+
+
+RECIPES = {
+    "smoke": Recipe(
+        epochs=2,
+        lr=6e-3,
+        batch_size=32,
+        rising_steps=20,
+        examples=1500,
+        sizes=Sizes(words=64, encoder=64, decoder=64, dropout=0.1),
+    ),
+    "quick": Recipe(epochs=6),
+    "full": Recipe(epochs=12),
+}
+
+
+def translation_loss(model: Translator, batch: Batch) -> tuple[Tensor, int]:
+    """The mean loss of the words to predict, and how many they are; padding costs nothing."""
+    states, hidden = model.encode(batch.source)
+    contexts, hiddens, _ = model.decode(batch.given, states, hidden)
+    real = batch.wanted != PAD
+    scores = model.scores(contexts[real], hiddens[real])
+    return F.cross_entropy(scores, batch.wanted[real]), len(scores)
+
+
+@torch.no_grad()
+def mean_loss(model: Translator, examples: Sequence[Example]) -> float:
+    """The loss a word on these examples; its exponential is the perplexity."""
+    model.eval()
+    device = next(model.parameters()).device
+    total = words = 0.0
+    for batch in length_batches(examples, 128):
+        on_device = batch._replace(
+            source=batch.source.to(device),
+            given=batch.given.to(device),
+            wanted=batch.wanted.to(device),
+        )
+        loss, count = translation_loss(model, on_device)
+        total, words = total + loss.item() * count, words + count
+    return total / words
+
+
+def train_translator(
+    model: Translator, data: Encoded, recipe: Recipe, *, seed: int = 0, **how
+) -> History:
+    """Train, show the progress, and keep the weights of the lowest validation loss.
+
+    `how` goes to `fit`: `checkpoint`, `max_seconds`, `show` and so on.
+    """
+    examples = data.train[: recipe.examples]
+    steps = recipe.epochs * len(length_batches(examples, recipe.batch_size))
+
+    def schedule(step: int) -> float:
+        rising = step / recipe.rising_steps
+        falling = (steps - step) / max(1, steps - recipe.rising_steps)
+        return max(0.01, min(rising, falling))
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        loss = mean_loss(model, data.valid)
+        return {"loss": loss, "perplexity": math.exp(loss)}
+
+    return fit(
+        model,
+        lambda epoch: length_batches(examples, recipe.batch_size, seed=1000 * seed + epoch),
+        translation_loss,
+        epochs=recipe.epochs,
+        optimiser=lambda parameters, lr: torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98)),
+        lr=recipe.lr,
+        schedule=schedule,
+        validate=validate,
+        seed=seed,
+        **how,
+    )
+
+
+# --- translating ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The words a model wrote, and where it looked for each: weights [T, S], `</s>` included."""
+
+    words: list[str]
+    weights: Tensor
+
+
+@dataclass
+class _Group:
+    """Sentences of one source length that are still being written."""
+
+    rows: Tensor  # their places in the answer
+    states: Tensor
+    limit: int
+
+
+@torch.inference_mode()
+def greedy(model: Translator, data: Encoded, sources: Sequence[Sequence[int]]) -> list[Translation]:
+    """Translate sentences by always taking the most probable next word.
+
+    All sentences are written together. The recurrent step and the output layer take them all
+    at once; attention takes those of one source length at a time, so that it needs no mask.
+    Sentences that have ended leave the batch.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    groups, hiddens = [], []
+    lengths = sorted({len(source) for source in sources})
+    for length in lengths:
+        rows = [row for row, source in enumerate(sources) if len(source) == length]
+        batch = torch.tensor([sources[row] for row in rows], device=device).T
+        states, hidden = model.encode(batch)
+        groups.append(_Group(torch.tensor(rows), states, limit=length_limit(length)))
+        hiddens.append(hidden)
+    hidden = torch.cat(hiddens)
+    last = torch.full((len(sources),), START, device=device)
+    written: list[list[int]] = [[] for _ in sources]
+    looked: list[list[Tensor]] = [[] for _ in sources]
+    step = 0
+    while groups:
+        step += 1
+        embedded = model.target_embedding(last)
+        hidden = model.decoder(embedded[None], hidden[None])[1][0]
+        sizes = [len(group.rows) for group in groups]
+        answers = [
+            model.attention(part, group.states)
+            for part, group in zip(hidden.split(sizes), groups, strict=True)
+        ]
+        scores = model.scores(torch.cat([context for context, _ in answers]), hidden)
+        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        last = scores.argmax(dim=-1)
+        words = last.tolist()
+        start, going = 0, []
+        for group, (_, weights) in zip(groups, answers, strict=True):
+            stay = []
+            for place, row in enumerate(group.rows.tolist()):
+                word = words[start + place]
+                written[row].append(word)
+                looked[row].append(weights[place])
+                if word != END and step < group.limit:
+                    stay.append(place)
+            going += [start + place for place in stay]
+            start += len(group.rows)
+            if len(stay) < len(group.rows):
+                group.rows = group.rows[stay]
+                group.states = group.states[:, stay]
+        groups = [group for group in groups if len(group.rows)]
+        if len(going) < len(words):
+            hidden, last = hidden[going], last[going]
+    return [
+        Translation(data.target_vocabulary.decode(numbers), torch.stack(rows))
+        for numbers, rows in zip(written, looked, strict=True)
+    ]
+
+
+def length_limit(source_length: int) -> int:
+    """How many words a translation may have before it is cut off."""
+    return 2 * source_length + 10
+
+
+def translate(model: Translator, data: Encoded, split: str = "test") -> list[Translation]:
+    """Greedy translations of a split, in its order."""
+    return greedy(model, data, [example.source for example in getattr(data, split)])
+
+
+@torch.inference_mode()
+def gold_weights(model: Translator, data: Encoded, split: str = "test") -> list[Tensor]:
+    """Where the model looks for each word of the reference translation: one [T, S] a pair."""
+    model.eval()
+    device = next(model.parameters()).device
+    examples = getattr(data, split)
+    found: dict[int, Tensor] = {}
+    for batch in length_batches(examples, 128):
+        states, hidden = model.encode(batch.source.to(device))
+        _, _, weights = model.decode(batch.given.to(device), states, hidden)
+        for column, place in enumerate(batch.places):
+            found[place] = weights[: len(examples[place].target), column].cpu()
+    return [found[example.place] for example in examples]
+
+
+def prefix_scorer(
+    model: Translator, data: Encoded, source: Sequence[int]
+) -> Callable[[Tensor], Tensor]:
+    """The `step` that beam search asks: prefixes [N, L] -> log-probabilities [N, V].
+
+    Each prefix begins with the start mark. The hidden states of known prefixes are kept, so a
+    prefix that grew by one word costs one recurrent step.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        states, first = model.encode(torch.tensor(source, device=device)[:, None])
+    known: dict[tuple[int, ...], Tensor] = {(): first[0]}
+
+    def hidden_before(prefix: tuple[int, ...]) -> Tensor:
+        if prefix not in known:
+            hiddens, _ = model.decoder(
+                model.target_embedding(torch.tensor(prefix, device=device))[:, None],
+                first[None],
+            )
+            known[prefix] = hiddens[-1, 0]
+        return known[prefix]
+
+    @torch.inference_mode()
+    def step(prefixes: Tensor) -> Tensor:
+        rows = [tuple(row) for row in prefixes.tolist()]
+        before = torch.stack([hidden_before(row[:-1]) for row in rows])
+        last = torch.tensor([row[-1] for row in rows], device=device)
+        hidden = model.decoder(model.target_embedding(last)[None], before[None])[1][0]
+        known.update(zip(rows, hidden, strict=True))
+        contexts, _ = model.attention(hidden, states.expand(-1, len(rows), -1))
+        scores = model.scores(contexts, hidden)
+        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        return F.log_softmax(scores, dim=-1)
+
+    return step
