@@ -47,6 +47,15 @@ def _read() -> dict:
     return tomllib.loads(REGISTER.read_text(encoding="utf-8"))
 
 
+def repository() -> str:
+    """The address of the student's copy of the course."""
+    return _read()["course"]["repository"]
+
+
+def title() -> str:
+    return _read()["course"]["title"]
+
+
 @cache
 def notebooks() -> tuple[Notebook, ...]:
     return tuple(Notebook(**entry) for entry in _read()["notebook"])
@@ -57,6 +66,14 @@ def exercises(notebook: str | None = None) -> tuple[Exercise, ...]:
     """All exercises, or those of one notebook, in the order they are met."""
     entries = (Exercise(**{**e, "names": tuple(e["names"])}) for e in _read()["exercise"])
     return tuple(e for e in entries if notebook in (None, e.notebook))
+
+
+def notebook(name: str) -> Notebook:
+    for entry in notebooks():
+        if entry.name == name:
+            return entry
+    known = ", ".join(n.name for n in notebooks())
+    raise KeyError(f"There is no notebook called {name!r}. The course has: {known}.")
 
 
 def exercise(exercise_id: str) -> Exercise:

@@ -1,0 +1,24 @@
+"""autograder build: make the notebooks from their sources."""
+
+import click
+
+from autograder import build
+
+
+@click.command(name="build")
+@click.argument("names", nargs=-1)
+@click.option("--check", is_flag=True, help="Change nothing; fail if notebooks/ is stale.")
+def command(names: tuple[str, ...], check: bool):
+    """Build notebooks/ (or only NAMES) from autograder/source/."""
+    try:
+        built = build.build(names or None)
+        if not check:
+            build.write(built)
+            click.echo(f"Built {', '.join(built)}.")
+            return
+        problems = build.stale(built)
+    except build.BuildError as problem:
+        raise click.ClickException(str(problem)) from None
+    if problems:
+        raise click.ClickException("\n".join(problems))
+    click.echo(f"{len(built)} notebooks are what their sources build.")

@@ -1,0 +1,53 @@
+"""autograder run: every notebook from top to bottom."""
+
+import os
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from autograder import build, run
+
+
+@click.command(name="run")
+@click.argument("names", nargs=-1)
+@click.option("--budget", type=click.Choice(run.BUDGETS), default="smoke", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), show_default=True)
+@click.option("--unsolved", is_flag=True, help="Also run the notebooks as students get them.")
+@click.option("--only-unsolved", is_flag=True, help="Run only those.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Keep the executed notebooks here.")
+def command(names, budget, jobs, unsolved, only_unsolved, keep):
+    """Run all notebooks (or only NAMES), solved, with papermill; all points must be reached."""
+    names = list(names) or build.names()
+    console = Console()
+    count = len(names) * (1 + unsolved) if not only_unsolved else len(names)
+    results = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    try:
+        with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
+            task = progress.add_task(f"Running ({budget})", total=count)
+            for result in run.run_all(
+                names, budget, jobs, not only_unsolved, unsolved or only_unsolved, keep
+            ):
+                results.append(result)
+                progress.advance(task)
+                if not result.fine:
+                    progress.console.print(result.problem or f"{result.notebook}: points are missing")
+    except build.BuildError as problem:
+        raise click.ClickException(str(problem)) from None
+    console.print(_table(results))
+    if not all(r.fine for r in results):
+        raise SystemExit(1)
+
+
+def _table(results: list[run.Run]) -> Table:
+    table = Table("notebook", "", "seconds", "points", "of")
+    for r in sorted(results, key=lambda r: (not r.solved, r.notebook)):
+        points = "" if r.points is None else f"{r.points:g}"
+        possible = "" if r.points is None else f"{r.possible:g}"
+        state = "solved" if r.solved else "as handed out"
+        style = None if r.fine else "bold red"
+        table.add_row(r.notebook, state, f"{r.seconds:.1f}", points, possible, style=style)
+    return table

@@ -1,0 +1,111 @@
+"""Runs every notebook with papermill, solved and as students get it, and counts the points."""
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from autograder import build
+from course_utils import register
+
+BUDGETS = ("smoke", "quick", "full")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One notebook's way from top to bottom."""
+
+    notebook: str
+    solved: bool
+    seconds: float
+    points: float | None  # of the checked exercises; None where the notebook is not solved
+    possible: float
+    problem: str = ""
+
+    @property
+    def fine(self) -> bool:
+        return not self.problem and (self.points is None or self.points == self.possible)
+
+
+def run_all(
+    names: Iterable[str], budget: str, jobs: int, solved=True, unsolved=False, keep: Path | None = None
+) -> Iterator[Run]:
+    """Run the notebooks over `jobs` processes; each result as soon as it is there."""
+    with tempfile.TemporaryDirectory(prefix="attention-run-") as folder:
+        course = Path(folder)
+        chosen = build.write_source_tree(course, names)
+        tasks = [(course / "source" / n / f"{n}.ipynb", n, True) for n in chosen if solved]
+        tasks += [(build.NOTEBOOKS / f"{n}.ipynb", n, False) for n in chosen if unsolved]
+        with ProcessPoolExecutor(jobs) as pool:
+            waiting = [pool.submit(run_one, *task, budget, jobs, keep) for task in tasks]
+            for done in as_completed(waiting):
+                yield done.result()
+
+
+def run_one(
+    path: Path, name: str, solved: bool, budget: str, jobs: int = 1, keep: Path | None = None
+) -> Run:
+    """Run one notebook in a folder of its own, so that what it writes disturbs nobody."""
+    import papermill
+
+    checked = [e for e in register.exercises(name) if e.checked]
+    possible = sum(e.points for e in checked)
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    os.environ.update(OMP_NUM_THREADS=str(threads), PYDEVD_DISABLE_FILE_VALIDATION="1")
+    started, problem, points = time.monotonic(), "", None
+    with tempfile.TemporaryDirectory(prefix="attention-run-") as folder:
+        output = Path(folder) / f"{name}.ipynb"
+        try:
+            papermill.execute_notebook(
+                str(path),
+                str(output),
+                parameters={"budget": budget},
+                cwd=folder,
+                kernel_name="python3",
+                progress_bar=False,
+                log_output=False,
+            )
+        except Exception as trouble:
+            problem = _explain(name, trouble)
+        if output.exists():
+            done = nbformat.read(output, as_version=4)
+            if solved:
+                points = sum(_points(done, e.id) for e in checked)
+            if keep:
+                keep.mkdir(parents=True, exist_ok=True)
+                suffix = "" if solved else "_unsolved"
+                nbformat.write(done, keep / f"{name}{suffix}.ipynb")
+    return Run(name, solved, time.monotonic() - started, points, possible, problem)
+
+
+def _points(notebook: nbformat.NotebookNode, exercise_id: str) -> float:
+    """What the check cell of an exercise gave, read as nbgrader reads it."""
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == f"{exercise_id}-check":
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    return float(output.data["text/plain"])
+    return 0.0
+
+
+def _explain(name: str, trouble: Exception) -> str:
+    """One sentence with the notebook, the cell and the reason."""
+    from jupyter_client.kernelspec import NoSuchKernel
+    from papermill.exceptions import PapermillExecutionError
+
+    if isinstance(trouble, PapermillExecutionError):
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", f"{trouble.ename}: {trouble.evalue}")
+        first_line = trouble.source.strip().splitlines()[0] if trouble.source.strip() else ""
+        return f"{name}, cell {trouble.cell_index + 1} ({first_line!r}): {plain}"
+    if isinstance(trouble, NoSuchKernel):
+        return (
+            f"{name}: the kernel 'python3' is missing. "
+            "Run `python -m ipykernel install --sys-prefix` and try again."
+        )
+    return f"{name}: {type(trouble).__name__}: {trouble}"

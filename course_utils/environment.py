@@ -1,0 +1,70 @@
+"""Looks at the machine a notebook runs on, and says what to do about what is missing."""
+
+import importlib
+import platform
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+# What a student's notebook imports, and the oldest release the course is known to run on.
+NEEDED = {
+    "torch": "2.2",
+    "numpy": "1.26",
+    "matplotlib": "3.8",
+    "ipywidgets": "7.7.1",
+    "tqdm": "4.60",
+    "sacrebleu": "2.3",
+}
+
+
+def environment_check() -> bool:
+    """Print a line for each thing the course needs; True when all of them are there."""
+    lines = [_python(), *(_package(name, oldest) for name, oldest in NEEDED.items())]
+    lines += [_device(), _disk()]
+    for fine, line in lines:
+        print(f"{'✓' if fine else '✗'} {line}")
+    return all(fine for fine, _ in lines)
+
+
+def _python() -> tuple[bool, str]:
+    version = platform.python_version()
+    if sys.version_info < (3, 11):
+        return False, f"Python {version} is too old: install Python 3.11 or newer."
+    return True, f"Python {version}"
+
+
+def _package(name: str, oldest: str) -> tuple[bool, str]:
+    remedy = f'run  %pip install "{name}>={oldest}"  in a cell, then restart the kernel.'
+    try:
+        importlib.import_module(name)
+        version = metadata.version(name)
+    except ImportError as problem:
+        return False, f"{name} is missing ({problem}): {remedy}"
+    if _numbers(version) < _numbers(oldest):
+        return False, f"{name} {version} is older than {oldest}: {remedy}"
+    return True, f"{name} {version}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    plain = version.split("+")[0]
+    return tuple(int(part) for part in plain.split(".") if part.isdigit())
+
+
+def _device() -> tuple[bool, str]:
+    try:
+        import torch
+    except ImportError:
+        return True, "no device to look for without torch"
+    if torch.cuda.is_available():
+        return True, f"a GPU: {torch.cuda.get_device_name()}"
+    if getattr(torch.backends, "mps", None) and torch.backends.mps.is_available():
+        return True, "an Apple GPU (MPS)"
+    return True, f"no GPU, {torch.get_num_threads()} CPU thread(s): enough for the quick budget"
+
+
+def _disk() -> tuple[bool, str]:
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    if free < 0.5:
+        return False, f"only {free:.1f} GB of disk are free here: the course needs half a GB."
+    return True, f"{free:.0f} GB of disk are free"
