@@ -19,7 +19,7 @@ from .numbers import BadNumber, exact
 from .picture import chip
 from .presets import PRESETS, preset
 from .theme import STYLE
-from .view import View
+from .view import FULL_LABEL, View, button, menu, wrapped
 
 _CELL = "58px"
 _SIZE_WORDS = {
@@ -31,19 +31,6 @@ _SIZE_WORDS = {
     "value": "width of V",
     "output": "width of output",
 }
-_WIDE = {"description_width": "initial"}
-
-
-def _menu(label: str, options, width: str) -> widgets.Dropdown:
-    return widgets.Dropdown(
-        description=label, options=options, style=_WIDE, layout=widgets.Layout(width=width)
-    )
-
-
-def _wrapped(children) -> widgets.Box:
-    return widgets.Box(
-        children, layout=widgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-    )
 
 
 class AttentionEditor(View):
@@ -89,41 +76,41 @@ class AttentionEditor(View):
     # Controls --------------------------------------------------------------------------------
 
     def _make_controls(self, preset_name: str | None) -> None:
-        presets = [("your own", None), *((p.label, name) for name, p in PRESETS.items())]
-        challenges = [("none", None), *((c.title, name) for name, c in CHALLENGES.items())]
-        self._preset = _menu("Start from", presets, "270px")
-        self._preset.value = preset_name
-        self._challenge = _menu("Challenge", challenges, "290px")
-        self._undo = widgets.Button(description="Undo", layout=widgets.Layout(width="70px"))
-        self._redo = widgets.Button(description="Redo", layout=widgets.Layout(width="70px"))
-        self._reset = widgets.Button(description="Reset", layout=widgets.Layout(width="70px"))
+        presets = [("your own", ""), *((p.label, name) for name, p in PRESETS.items())]
+        challenges = [("none", ""), *((c.title, name) for name, c in CHALLENGES.items())]
+        self._preset = menu("Start from", presets, "270px")
+        self._preset.value = preset_name or ""
+        self._challenge = menu("Challenge", challenges, "290px")
+        self._undo = button("Undo", "70px")
+        self._redo = button("Redo", "70px")
+        self._reset = button("Reset", "70px")
         self._copy = widgets.ToggleButton(
             description="Copy as code", layout=widgets.Layout(width="120px")
         )
-        self._source = _menu(
+        self._source = menu(
             "Edit", [("X, W_Q, W_K, W_V", False), ("Q, K, V directly", True)], "220px"
         )
         self._scale = widgets.Checkbox(
             description="divide by √d", indent=False, layout=widgets.Layout(width="120px")
         )
-        self._rule = _menu("Weights by", RULES, "170px")
+        self._rule = menu("Weights by", RULES, "170px")
         self._temperature = widgets.Text(
             description="Temperature",
             continuous_update=False,
-            style=_WIDE,
+            style=FULL_LABEL,
             layout=widgets.Layout(width="150px"),
         )
-        self._mask = _menu("Mask", MASKS, "150px")
-        self._heads = _menu("Heads", [1, 2], "110px")
+        self._mask = menu("Mask", MASKS, "150px")
+        self._heads = menu("Heads", [1, 2], "110px")
         self._sizes = {
-            size: _menu(
+            size: menu(
                 words,
                 list(range(1 if size == "queries" else SMALLEST_SIZE, LARGEST_SIZE + 1)),
                 "150px",
             )
             for size, words in _SIZE_WORDS.items()
         }
-        self._size_row = _wrapped([])
+        self._size_row = wrapped([])
         self._grids = widgets.Box(
             layout=widgets.Layout(flex_flow="row wrap", align_items="flex-start", width="100%")
         )
@@ -132,7 +119,7 @@ class AttentionEditor(View):
         self._code = widgets.Textarea(
             description="Code",
             rows=8,
-            style=_WIDE,
+            style=FULL_LABEL,
             layout=widgets.Layout(width="95%", display="none"),
         )
         self._code.add_class("cw-code")
@@ -154,12 +141,12 @@ class AttentionEditor(View):
             ),
             "value",
         )
-        for size, menu in self._sizes.items():
-            self._on_value(menu, lambda length, size=size: self.state.resize(size, length))
+        for size, choice in self._sizes.items():
+            self._on_value(choice, lambda length, size=size: self.state.resize(size, length))
 
         self.widget = widgets.VBox(
             [
-                _wrapped(
+                wrapped(
                     [
                         self._preset,
                         self._challenge,
@@ -169,7 +156,7 @@ class AttentionEditor(View):
                         self._copy,
                     ]
                 ),
-                _wrapped(
+                wrapped(
                     [
                         self._source,
                         self._scale,
@@ -192,14 +179,14 @@ class AttentionEditor(View):
     def _on_value(self, control: widgets.Widget, act) -> None:
         control.observe(lambda change: self._change(lambda: act(change["new"])), "value")
 
-    def _load_preset(self, name: str | None) -> None:
-        if name is not None:
+    def _load_preset(self, name: str) -> None:
+        if name:
             self.state.load(preset(name))
 
-    def _load_challenge(self, name: str | None) -> None:
-        if name is not None:
+    def _load_challenge(self, name: str) -> None:
+        if name:
             self.state.load(CHALLENGES[name].begin())
-        elif self._preset.value is not None:
+        elif self._preset.value:
             self.state.load(preset(self._preset.value))
         else:
             self.state.load(make_setup(**self.state.setup.matrices))
@@ -259,8 +246,8 @@ class AttentionEditor(View):
         """Bring every control and the picture to what the state says."""
         state, setup = self.state, self.state.setup
         with self._without_echo():
-            if setup.challenge != self._challenge.value:
-                self._challenge.value = setup.challenge
+            # Colab's ipywidgets shows None as an empty menu, so "" stands for no challenge.
+            self._challenge.value = setup.challenge or ""
             self._undo.disabled = not state.history.can_undo
             self._redo.disabled = not state.history.can_redo
             free = state.challenge is None

@@ -1,6 +1,7 @@
 """Tables and drawings as HTML and SVG text, with their text alternatives."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -111,3 +112,86 @@ def marker(x: float, y: float, series: int) -> str:
         6: f'<path class="s6" stroke-width="2.5" d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"/>',
     }
     return shapes[series]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of a plot; low and high, where given, are the edges of its spread."""
+
+    label: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    series: int
+    dash: str = ""
+    markers: bool = False
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+def _spread_labels(wanted: list[float], gap: float, top: float, bottom: float) -> list[float]:
+    """Places near the wanted ones, at least a gap apart, so that labels never overlap."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    placed = [0.0] * len(wanted)
+    last = top - gap
+    for i in order:
+        last = placed[i] = max(wanted[i], last + gap)
+    # Push back up what went over the lower edge.
+    last = bottom + gap
+    for i in reversed(order):
+        last = placed[i] = min(placed[i], last - gap)
+    return placed
+
+
+def plot(
+    curves: Sequence[Curve],
+    *,
+    x_ticks: Sequence[tuple[float, str]],
+    y_ticks: Sequence[float],
+    x_label: str,
+    y_label: str,
+    alternative: str,
+    width: float = 460,
+    height: float = 250,
+    cursor: float | None = None,
+) -> str:
+    """Curves with their names at the right end; y_ticks span the vertical axis."""
+    longest = max((len(curve.label) for curve in curves), default=0)
+    left, top, right, bottom = 48.0, 26.0, width - 16 - 7 * longest, height - 44
+    xs = [x for curve in curves for x in curve.xs] + [x for x, _ in x_ticks]
+    first, last = min(xs), max(xs)
+    low, high = min(y_ticks), max(y_ticks)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across = (x - first) / ((last - first) or 1)
+        up = (min(max(y, low), high) - low) / ((high - low) or 1)
+        return left + across * (right - left), bottom - up * (bottom - top)
+
+    parts = axes(
+        (left, top, right, bottom),
+        [(place(x, low)[0], label) for x, label in x_ticks],
+        [(place(first, y)[1], shown(y, 2)) for y in y_ticks],
+        x_label,
+        y_label,
+    )
+    if cursor is not None:
+        x = place(cursor, low)[0]
+        parts.append(
+            f'<path class="axis" stroke-dasharray="3 3" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
+        )
+    for curve in curves:
+        if curve.low is not None and curve.high is not None:
+            upper = [place(x, y) for x, y in zip(curve.xs, curve.high)]
+            lower = [place(x, y) for x, y in zip(curve.xs, curve.low)]
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in upper + lower[::-1])
+            parts.append(f'<polygon class="b{curve.series}" points="{points}"/>')
+    ends = []
+    for curve in curves:
+        points = [place(x, y) for x, y in zip(curve.xs, curve.ys)]
+        parts.append(line(points, curve.series, dash=curve.dash))
+        if curve.markers:
+            parts += [marker(x, y, curve.series) for x, y in points]
+        ends.append(points[-1])
+    heights = _spread_labels([y for _, y in ends], 15, top, bottom)
+    for curve, (x, _), y in zip(curves, ends, heights):
+        parts.append(text(x + 8, y + 4, curve.label, size=12, class_=f"t{curve.series}"))
+    return svg(width, height, alternative, parts)

@@ -4,12 +4,49 @@ A live view needs a kernel. So beside it stands a second output, plain HTML, tha
 as the live picture is on the page. A notebook opened without a kernel, or exported, shows that one.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import ipywidgets as widgets
 from IPython.display import display
 
+from .picture import chip
 from .theme import CONTROL_STYLE, STYLE
+
+# The whole label is shown, however long it is.
+FULL_LABEL = {"description_width": "initial"}
+
+
+def menu(label: str, options, width: str, value=None) -> widgets.Dropdown:
+    """A labelled choice; a native menu, which keyboards and screen readers know."""
+    chosen = {} if value is None else {"value": value}
+    return widgets.Dropdown(
+        description=label,
+        options=options,
+        style=FULL_LABEL,
+        layout=widgets.Layout(width=width),
+        **chosen,
+    )
+
+
+def tick(label: str, width: str, value: bool = False) -> widgets.Checkbox:
+    """A labelled box to tick."""
+    return widgets.Checkbox(
+        description=label, value=value, indent=False, layout=widgets.Layout(width=width)
+    )
+
+
+def button(label: str, width: str) -> widgets.Button:
+    return widgets.Button(description=label, layout=widgets.Layout(width=width))
+
+
+def wrapped(children) -> widgets.Box:
+    """Controls in a row that breaks where the page is narrow."""
+    return widgets.Box(
+        children, layout=widgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
+    )
 
 
 def static_html(body: str) -> str:
@@ -76,3 +113,61 @@ class View:
         display(view, raw=True)
         display(self._kept(), raw=True, display_id=self._key)
         self._displayed = True
+
+
+class Explorer(View):
+    """A view whose controls each set one field of a frozen dataclass, and whose picture follows.
+
+    A value that the dataclass refuses (ValueError) is explained; the last good picture stays.
+    """
+
+    def __init__(
+        self,
+        state,
+        controls: Mapping[str, widgets.Widget],
+        draw: Callable[[Any], tuple[str, str]],
+        extra: Sequence[widgets.Widget] = (),
+    ):
+        super().__init__()
+        self.state = state
+        self._paint = draw
+        self._controls = dict(controls)
+        self._quiet = False
+        self._message = widgets.HTML()
+        for name, control in self._controls.items():
+            control.observe(
+                lambda change, name=name: self._chosen(name, change["new"]), names="value"
+            )
+        rows = [wrapped([*self._controls.values(), *extra])] if controls or extra else []
+        self.widget = widgets.VBox(
+            [*rows, self._message, self.picture], layout=widgets.Layout(width="100%")
+        )
+        self.show(state)
+
+    def show(self, state) -> None:
+        """Make this the state: controls and picture follow."""
+        self.state = state
+        self._quiet = True
+        try:
+            for name, control in self._controls.items():
+                value = getattr(state, name)
+                if control.value != value:
+                    control.value = value
+        finally:
+            self._quiet = False
+        self._say("")
+        self._draw(*self._paint(state))
+
+    def _chosen(self, name: str, value) -> None:
+        if self._quiet:
+            return
+        try:
+            state = replace(self.state, **{name: value})
+        except ValueError as problem:
+            self._say(str(problem))
+            return
+        self.show(state)
+
+    def _say(self, message: str) -> None:
+        value = f'{STYLE}<div class="cw" role="alert">{chip("bad", message)}</div>'
+        self._message.value = value if message else ""
