@@ -192,8 +192,7 @@ class Box:
 
     def _run_once(self, job: Job, wall_seconds: float) -> Outcome:
         with contextlib.ExitStack() as open_files:
-            paper = tempfile.TemporaryFile()
-            open_files.callback(paper.close)
+            paper = open_files.enter_context(tempfile.TemporaryFile())
             paper.write(pack_job(job))
             paper.seek(0)
             frame_out, frame_in = os.pipe()

@@ -42,6 +42,7 @@ were repaired or flagged. File names are student ids, with anything unusual perc
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -71,6 +72,10 @@ class Run:
     format: int = FORMAT
 
 
+def fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -85,6 +90,13 @@ def file_name(name: str) -> str:
     """A student id as a file name that cannot leave its folder."""
     safe = quote(name, safe=" @+,=")
     return safe.replace(".", "%2E") if safe.startswith(".") else safe
+
+
+def folder_name(student: str) -> str:
+    """The folder nbgrader has for a student; ids that would lead elsewhere are refused."""
+    if not student or student != Path(student).name or student.startswith("."):
+        raise ValueError(f"{student!r} cannot be a student's id: it would lead out of the folder.")
+    return student
 
 
 def write_atomically(path: Path, content: bytes) -> None:

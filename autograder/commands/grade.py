@@ -1,0 +1,162 @@
+"""autograder grade: grade a whole class, in parallel, into nbgrader's gradebook."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+
+@click.command(name="grade")
+@click.argument("assignment")
+@click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--course",
+    type=click.Path(path_type=Path),
+    default=Path("."),
+    show_default=True,
+    help="The course directory with gradebook and autograded notebooks.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=lambda: os.cpu_count() or 1,
+    help="Submissions graded side by side.  [default: one for each core]",
+)
+@click.option("--cluster", metavar="ADDRESS", help="A dask scheduler: tls://host:port.")
+@click.option("--db", metavar="URL", help="The gradebook, if it is not the course's own.")
+@click.option(
+    "--only", multiple=True, metavar="STUDENT", help="Grade only this student; repeat it."
+)
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A CSV with the students' ids and names.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
+def command(assignment, submissions, course, jobs, cluster, db, only, roster, as_json, unsafe):
+    """Grade ASSIGNMENT from SUBMISSIONS: folders, notebooks, or a zip from the LMS.
+
+    Started again after an interruption, it goes on where it stopped.
+    """
+    from rich.console import Console
+
+    from autograder.box import BoxUnavailable
+    from autograder.grading.course import CourseError
+    from autograder.grading.run import Options, grade_class
+    from autograder.grading.workers import ClusterRefused
+    from autograder.intake import RosterError
+
+    options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
+    console = Console(stderr=True)
+    if unsafe:
+        console.print(
+            "Without isolation: a submission can read and change what you can.", style="bold red"
+        )
+    try:
+        with progress_bar(console) as tell:
+            run, verdicts = grade_class(options, tell)
+    except (BoxUnavailable, CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
+        raise click.ClickException(str(problem)) from None
+    except (RuntimeError, OSError) as problem:
+        raise click.ClickException(f"The run failed: {problem}") from problem
+    except KeyboardInterrupt:
+        console.print("Stopped. What was graded is stored; the same command goes on from there.")
+        sys.exit(130)
+    if as_json:
+        click.echo(json.dumps({**asdict(run), "results": [brief(v) for v in verdicts]}))
+    else:
+        show(Console(), run, verdicts)
+
+
+class progress_bar:
+    """Count, time left and problems so far, on a terminal; silence elsewhere."""
+
+    def __init__(self, console):
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.bar = Progress(
+            TextColumn("grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[problems]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self.task = self.bar.add_task("grading", total=None, problems="")
+
+    def __enter__(self):
+        self.bar.start()
+        return self.tell
+
+    def __exit__(self, *exception):
+        self.bar.stop()
+
+    def tell(self, progress) -> None:
+        said = f"{progress.problems} to look at" if progress.problems else "no problems"
+        self.bar.update(self.task, completed=progress.done, total=progress.total, problems=said)
+
+
+def brief(verdict: dict) -> dict:
+    """One line of the JSON: who, how many points, and what a person should know."""
+    kept = ("student", "status", "points", "max_points", "repairs", "flags", "seconds")
+    short = {name: verdict[name] for name in kept}
+    short["exercises"] = {e["exercise"]: e["points"] for e in verdict["exercises"]}
+    short["misconceptions"] = {
+        e["exercise"]: e["misconception"] for e in verdict["exercises"] if e["misconception"]
+    }
+    return short
+
+
+def show(console, run, verdicts) -> None:
+    """The summary on the screen."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    each = run.seconds / max(1, run.submissions)
+    table = Table(title=f"{run.assignment}: {run.submissions} submissions", title_justify="left")
+    table.add_column("exercise")
+    table.add_column("mean", justify="right")
+    table.add_column("full marks", justify="right")
+    table.add_column("most common mistake")
+    for exercise in run.seeds:
+        rows = [e for v in verdicts for e in v["exercises"] if e["exercise"] == exercise]
+        if not rows:
+            continue
+        mean = sum(e["points"] for e in rows) / len(rows)
+        full = sum(e["passed"] for e in rows)
+        mistakes = [e["misconception"] for e in rows if e["misconception"]]
+        common = max(sorted(set(mistakes)), key=mistakes.count, default="")
+        said = f"{common} ({mistakes.count(common)})" if common else ""
+        worth = rows[0]["max_points"]
+        table.add_row(exercise, f"{mean:.2f} of {worth:g}", f"{full} of {len(rows)}", said)
+    console.print(table)
+    waiting = sum(a["answered"] for v in verdicts for a in v["written"].values())
+    console.print(
+        f"{run.graded} graded, {run.flagged} flagged, in {run.seconds:.1f} s ({each:.3f} s each); "
+        f"{waiting} written answers are in formgrader."
+    )
+    repaired = sum(bool(v["repairs"]) for v in verdicts)
+    if repaired:
+        console.print(f"{repaired} notebooks were repaired.")
+    if run.problems:
+        console.print(f"{len(run.problems)} things to look at:")
+        for problem in run.problems[:20]:
+            console.print(f"  {escape(problem['student'])}: {escape(problem['message'])}")
+        if len(run.problems) > 20:
+            console.print(
+                f"  … and {len(run.problems) - 20} more in .autograder/runs/{run.run}.json"
+            )

@@ -1,0 +1,110 @@
+"""Who grades the submissions: threads around one box here, or a dask cluster elsewhere."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from urllib.parse import urlsplit
+
+from autograder.box import Box
+from autograder.grading.grade import BoxFailed, Grades, Task, grade
+
+Graded = tuple[int, Grades | BaseException]
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class ClusterRefused(RuntimeError):
+    """An address that must not be trusted with submissions."""
+
+
+def windowed(
+    submit: Callable[[Task], Future], tasks: Iterable[Task], most: int
+) -> Iterator[Graded]:
+    """Keep at most `most` tasks under way, so that memory stays flat however long the class is."""
+    under_way: dict[Future, int] = {}
+    numbered = enumerate(tasks)
+    for index, task in numbered:
+        under_way[submit(task)] = index
+        if len(under_way) >= most:
+            yield from finished(under_way)
+    while under_way:
+        yield from finished(under_way)
+
+
+def finished(under_way: dict[Future, int]) -> Iterator[Graded]:
+    done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+    for future in done:
+        index = under_way.pop(future)
+        problem = future.exception()
+        yield index, (future.result() if problem is None else problem)
+
+
+def grade_here(tasks: Iterable[Task], jobs: int, box: Box) -> Iterator[Graded]:
+    """Grade with `jobs` submissions side by side on this machine."""
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
+    try:
+        yield from windowed(lambda task: pool.submit(grade, task, box), tasks, 3 * jobs)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def check_address(address: str) -> None:
+    """A scheduler without TLS runs the code of anyone who can reach it."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme == "tls":
+        return
+    if parts.scheme == "tcp" and parts.hostname in LOOPBACK:
+        return
+    raise ClusterRefused(
+        f"{address} has no TLS: whoever reaches such a scheduler can run code on its workers. "
+        "Start it with --tls-ca-file, --tls-cert and --tls-key and use tls://…, "
+        "or use one on this machine (tcp://127.0.0.1:…)."
+    )
+
+
+def grade_on_cluster(tasks: Iterable[Task], address: str, unsafe: bool) -> Iterator[Graded]:
+    """Send each submission to a dask scheduler; a lost worker's tasks go to the others."""
+    check_address(address)
+    from distributed import Client, as_completed
+    from distributed.scheduler import KilledWorker
+
+    with Client(address, set_as_default=False) as client:
+        threads = max(1, sum(client.nthreads().values()))
+        numbered = enumerate(tasks)
+        indices = {}
+
+        def send() -> object | None:
+            for index, task in numbered:
+                future = client.submit(grade_on_worker, task, unsafe, pure=False)
+                indices[future.key] = index
+                return future
+            return None
+
+        first = [future for _ in range(4 * threads) if (future := send()) is not None]
+        under_way = as_completed(first)
+        for future in under_way:
+            index, problem = indices.pop(future.key), future.exception()
+            if isinstance(problem, KilledWorker):
+                problem = BoxFailed("Every worker that took this submission was lost.")
+            yield index, (future.result() if problem is None else problem)
+            future.release()
+            following = send()
+            if following is not None:
+                under_way.add(following)
+
+
+_boxes: dict[bool, Box] = {}
+_starting = threading.Lock()
+
+
+def grade_on_worker(task: Task, unsafe: bool) -> Grades:
+    """What runs on a cluster's worker: it keeps one warm box for all its tasks."""
+    with _starting:
+        if unsafe not in _boxes:
+            box = Box(workers=1, unsafe=unsafe)
+            box.start()
+            atexit.register(box.close)
+            _boxes[unsafe] = box
+    return grade(task, _boxes[unsafe])
