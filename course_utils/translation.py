@@ -157,11 +157,10 @@ class Recipe:
 RECIPES = {
     "smoke": Recipe(
         epochs=2,
-        lr=6e-3,
+        lr=8e-3,
         batch_size=32,
-        rising_steps=20,
-        examples=1500,
-        sizes=Sizes(words=64, encoder=64, decoder=64, dropout=0.1),
+        rising_steps=40,
+        sizes=Sizes(words=96, encoder=96, decoder=96, dropout=0.0),
     ),
     "quick": Recipe(epochs=6),
     "full": Recipe(epochs=12),
@@ -178,7 +177,7 @@ def translation_loss(model: Translator, batch: Batch) -> tuple[Tensor, int]:
 
 
 @torch.no_grad()
-def mean_loss(model: Translator, examples: Sequence[Example]) -> float:
+def mean_loss(model: nn.Module, examples: Sequence[Example], loss_of=translation_loss) -> float:
     """The loss a word on these examples; its exponential is the perplexity."""
     model.eval()
     device = next(model.parameters()).device
@@ -189,13 +188,19 @@ def mean_loss(model: Translator, examples: Sequence[Example]) -> float:
             given=batch.given.to(device),
             wanted=batch.wanted.to(device),
         )
-        loss, count = translation_loss(model, on_device)
+        loss, count = loss_of(model, on_device)
         total, words = total + loss.item() * count, words + count
     return total / words
 
 
 def train_translator(
-    model: Translator, data: Encoded, recipe: Recipe, *, seed: int = 0, **how
+    model: nn.Module,
+    data: Encoded,
+    recipe: Recipe,
+    *,
+    seed: int = 0,
+    loss_of: Callable[[nn.Module, Batch], tuple[Tensor, int]] = translation_loss,
+    **how,
 ) -> History:
     """Train, show the progress, and keep the weights of the lowest validation loss.
 
@@ -210,13 +215,13 @@ def train_translator(
         return max(0.01, min(rising, falling))
 
     def validate(model: nn.Module) -> dict[str, float]:
-        loss = mean_loss(model, data.valid)
+        loss = mean_loss(model, data.valid, loss_of)
         return {"loss": loss, "perplexity": math.exp(loss)}
 
     return fit(
         model,
         lambda epoch: length_batches(examples, recipe.batch_size, seed=1000 * seed + epoch),
-        translation_loss,
+        loss_of,
         epochs=recipe.epochs,
         optimiser=lambda parameters, lr: torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98)),
         lr=recipe.lr,

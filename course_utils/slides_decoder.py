@@ -1,0 +1,126 @@
+"""The lecture's decoder for French to English: scores from a linear layer, attention first.
+
+It differs from the assignment's decoder in three ways. The scores come from the decoder's
+state and input alone, one for each of `longest` places, whatever stands there: the keys are
+weights of the layer. The context joins the input through a ReLU. And attention comes before
+the recurrent step, so the context of one step changes the state of the next: there is no way
+to run all the steps at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.data.batches import Batch
+from course_utils.data.corpus import Encoded
+from course_utils.data.tokens import END, PAD, START, UNKNOWN
+from course_utils.translation import Translation, length_limit
+
+
+class SlidesTranslator(nn.Module):
+    """A GRU that reads and a GRU cell that writes, with linear scores over fixed places."""
+
+    def __init__(
+        self,
+        source_words: int,
+        target_words: int,
+        longest: int,
+        size: int = 256,
+        dropout: float = 0.1,
+    ):
+        super().__init__()
+        self.longest = longest
+        self.dropout = nn.Dropout(dropout)
+        self.source_embedding = nn.Embedding(source_words, size, padding_idx=PAD)
+        self.encoder = nn.GRU(size, size)
+        self.target_embedding = nn.Embedding(target_words, size, padding_idx=PAD)
+        self.scores_of_places = nn.Linear(2 * size, longest)  # W_a, b_a
+        self.combine = nn.Linear(2 * size, size)  # W_c, b_c
+        self.decoder = nn.GRUCell(size, size)  # f
+        self.output = nn.Linear(size, target_words)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """source [S, B] -> states [longest, B, D], zeros after the sentence; last state [B, D]."""
+        S = len(source)
+        if self.longest < S:
+            raise ValueError(
+                f"A source of {S} words is longer than the {self.longest} places of this decoder."
+            )
+        states, last = self.encoder(self.dropout(self.source_embedding(source)))
+        return F.pad(states, (0, 0, 0, 0, 0, self.longest - S)), last[0]
+
+    def step(self, token: Tensor, hidden: Tensor, states: Tensor):
+        """One word: token [B], hidden [B, D] -> scores [B, V], hidden [B, D], weights [B, longest].
+
+        h~ = [h, x];  weights = softmax(W_a h~ + b_a);  c = sum of weights times states;
+        z = ReLU(W_c [x, c] + b_c);  h = f(z, h);  and the scores of the words come from h.
+        """
+        x = self.dropout(self.target_embedding(token))
+        weights = self.scores_of_places(torch.cat([hidden, x], dim=-1)).softmax(dim=-1)
+        context = torch.einsum("bs,sbd->bd", weights, states)
+        z = F.relu(self.combine(torch.cat([x, context], dim=-1)))
+        hidden = self.decoder(z, hidden)
+        return self.output(hidden), hidden, weights
+
+
+def slides_loss(model: SlidesTranslator, batch: Batch) -> tuple[Tensor, int]:
+    """The mean loss of the words to predict, step by step, and how many they are."""
+    states, hidden = model.encode(batch.source)
+    total, words = states.new_zeros(()), 0
+    for given, wanted in zip(batch.given, batch.wanted, strict=True):
+        scores, hidden, _ = model.step(given, hidden, states)
+        total = total + F.cross_entropy(scores, wanted, ignore_index=PAD, reduction="sum")
+        words += int((wanted != PAD).sum())
+    return total / words, words
+
+
+def short_enough(data: Encoded, longest: int) -> Encoded:
+    """The same corpus without the training and validation pairs that have longer sources."""
+    kept = {
+        split: [example for example in getattr(data, split) if len(example.source) <= longest]
+        for split in ("train", "valid")
+    }
+    return Encoded(
+        data.corpus, data.source_vocabulary, data.target_vocabulary, **kept, test=data.test
+    )
+
+
+@torch.inference_mode()
+def slides_greedy(
+    model: SlidesTranslator, data: Encoded, sources: Sequence[Sequence[int]]
+) -> list[Translation]:
+    """Greedy translations; words after the last place are not read, as the slides have it."""
+    model.eval()
+    device = next(model.parameters()).device
+    cut = [list(source[: model.longest]) for source in sources]
+    parts = {}
+    for length in sorted({len(source) for source in cut}):
+        rows = [row for row, source in enumerate(cut) if len(source) == length]
+        batch = torch.tensor([cut[row] for row in rows], device=device).T
+        states, hidden = model.encode(batch)
+        parts |= {row: (states[:, i], hidden[i]) for i, row in enumerate(rows)}
+    states = torch.stack([parts[row][0] for row in range(len(cut))], dim=1)
+    hidden = torch.stack([parts[row][1] for row in range(len(cut))])
+    token = torch.full((len(cut),), START, device=device)
+    written, looked = [], []
+    for _ in range(length_limit(max(len(source) for source in cut))):
+        scores, hidden, weights = model.step(token, hidden, states)
+        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        token = scores.argmax(dim=-1)
+        written.append(token)
+        looked.append(weights)
+        if (torch.stack(written) == END).any(dim=0).all():
+            break
+    numbers, weights = torch.stack(written, dim=1).tolist(), torch.stack(looked, dim=1)
+    translations = []
+    for row, source in enumerate(cut):
+        words = data.target_vocabulary.decode(numbers[row])
+        ended = END in numbers[row]
+        rows = weights[row, : len(words) + ended, : len(source)]
+        translations.append(Translation(words, rows))
+    return translations
