@@ -62,14 +62,10 @@ class Step:
                 "step takes prefixes of the shape [N, t], one row for each sequence, "
                 f"and got the shape {list(given.shape)}."
             )
-        rows = given.tolist()
-        strange = [
-            n for row in rows for n in row if n != int(n) or not 0 <= n < self.table.shape[1]
-        ]
+        rows, words = given.tolist(), self.table.shape[1]
+        strange = [n for row in rows for n in row if n != int(n) or not 0 <= n < words]
         if strange:
-            raise ValueError(
-                f"step got the token {strange[0]}; tokens go from 0 to {self.table.shape[1] - 1}."
-            )
+            raise ValueError(f"step got the token {strange[0]}; tokens go from 0 to {words - 1}.")
         self.calls.append((len(rows), given.shape[1]))
         if len(self.kept) < KEPT_PREFIXES:
             self.kept.append(np.array(rows, dtype=np.int64))

@@ -1,0 +1,6 @@
+import torch
+
+
+def causal_mask(L):
+    t = torch.arange(L)
+    return t[None, :] <= t[:, None]

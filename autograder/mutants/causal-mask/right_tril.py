@@ -1,0 +1,5 @@
+import torch
+
+
+def causal_mask(L):
+    return torch.tril(torch.ones(L, L, dtype=torch.bool))

@@ -1,0 +1,14 @@
+# misconception: exponent-halved
+import torch
+
+
+def positional_encoding(L, d_model):
+    if d_model % 2:
+        raise ValueError(f"d_model is {d_model}, but it must be even")
+    t = torch.arange(L)[:, None]
+    i = torch.arange(d_model // 2)[None, :]
+    angle = t / 10_000 ** (i / d_model)
+    table = torch.zeros(L, d_model)
+    table[:, 0::2] = torch.sin(angle)
+    table[:, 1::2] = torch.cos(angle)
+    return table

@@ -1,0 +1,12 @@
+# misconception: none
+import torch
+
+
+def positional_encoding(L, d_model):
+    t = torch.arange(L)[:, None]
+    i = torch.arange(d_model // 2)[None, :]
+    angle = t / 10_000 ** (2 * i / d_model)
+    table = torch.zeros(L, d_model)
+    table[:, 0::2] = torch.sin(angle)
+    table[:, 1::2] = torch.cos(angle)
+    return table

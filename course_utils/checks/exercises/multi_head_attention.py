@@ -1,0 +1,330 @@
+"""MultiHeadAttention: several heads side by side, each on its own slice, joined by W_O."""
+
+import numpy as np
+
+from course_utils.checks.judge import (
+    Evidence,
+    Exercise,
+    Misconception,
+    Property,
+    Wrong,
+    differ,
+    same,
+)
+from course_utils.checks.layer_checks import (
+    cut_off,
+    has_shape,
+    mistake,
+    refused,
+    slopes_match,
+    stays_and_repeats,
+)
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, T, S, D, num_heads
+    "main": (2, 4, 5, 6, 2),
+    "square": (2, 4, 4, 6, 3),
+    "one head": (2, 3, 5, 4, 1),
+    "masked": (2, 4, 5, 6, 2),
+    "masked for each": (3, 4, 5, 6, 2),
+    "single": (1, 1, 1, 4, 2),
+}
+NAMES = ("query", "key", "value")
+MASKS = ("masked", "masked for each")
+WEIGHTS, OUTPUT, MASKED = (
+    "every head's weights are softmax(Q K^T / sqrt(d)) on its own slice",
+    "the heads are joined and go through W_O",
+    "no weight goes where the mask says False",
+)
+
+
+def parameters(rng, D: int) -> dict:
+    drawn = {}
+    for name in ("W_Q", "W_K", "W_V", "W_O"):
+        drawn[f"{name}.weight"] = rng.standard_normal((D, D)) * 1.1 / np.sqrt(D)
+        drawn[f"{name}.bias"] = 0.3 * rng.standard_normal(D)
+    return drawn
+
+
+def some_mask(rng, *shape: int) -> np.ndarray:
+    """Each row allows something and forbids something."""
+    mask = rng.random(shape) < 0.5
+    rows = mask.reshape(-1, shape[-1])
+    for number, row in enumerate(rows):
+        row[number % len(row)], row[(number + 2) % len(row)] = True, False
+    return mask
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, T, S, D, num_heads) in SIZES.items():
+        args = [1.2 * rng.standard_normal((B, n, D)) for n in (T, S, S)]
+        options = {
+            "target": "MultiHeadAttention",
+            "init": [D, num_heads],
+            "args": args,
+            "fill": {"named": parameters(rng, D)},
+        }
+        if label == "main":
+            shapes = (B, T, D), (B, num_heads, T, S)
+            options["upstream"] = [rng.standard_normal(shape) for shape in shapes]
+            options["directions"] = [rng.standard_normal(a.shape) for a in args]
+        if label == "masked":
+            args.append(some_mask(rng, T, S))
+        if label == "masked for each":
+            args.append(some_mask(rng, B, T, S))
+        questions.append(Ask(label, "call", options))
+    B, T, S, D, num_heads = SIZES["main"]
+    args = [rng.standard_normal((B, n, D)) for n in (T, S, S)]
+    nothing = np.ones((T, S), bool)
+    nothing[2] = False
+    for label, mask in {
+        "bad shape": np.ones((T + 3, S), bool),
+        "bad type": np.ones((T, S)),
+        "bad row": nothing,
+    }.items():
+        options = {"target": "MultiHeadAttention", "init": [D, num_heads], "args": [*args, mask]}
+        questions.append(Ask(label, "call", options))
+    return [
+        *questions,
+        Ask("bad heads", "call", {"target": "MultiHeadAttention", "init": [6, 4], "args": args}),
+    ]
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    B, T, S, D, num_heads = SIZES[label]
+    return e.outputs(label, (B, T, D), (B, num_heads, T, S))
+
+
+def weights_match(e: Evidence) -> None:
+    for label in ("main", "square", "one head", "single"):
+        B, T, S, D, num_heads = SIZES[label]
+        same(
+            e.expected(label)["right/1"],
+            read(e, label)[1],
+            e.tolerance(label),
+            f"The weights are wrong with B={B}, T={T}, S={S}, D={D}, num_heads={num_heads}.",
+            "Head h reads columns h*d to (h+1)*d of Q and K; d = D / num_heads is also the "
+            "size in the scale.",
+            ("query", "key"),
+        )
+
+
+def output_matches(e: Evidence) -> None:
+    for label in ("main", "square", "one head", "single"):
+        output, weights = read(e, label)
+        if not differ(e.expected(label)["right/0"], output, e.tolerance(label)):
+            continue
+        # Wrong weights cost their own points; joining them rightly earns these.
+        joined = _joined(e, label, weights)
+        if joined is not None and not differ(joined, output, e.tolerance(label)):
+            continue
+        same(
+            e.expected(label)["right/0"],
+            output,
+            e.tolerance(label),
+            "The output is not W_O of the heads' outputs side by side.",
+            "[B, num_heads, T, d] to [B, T, num_heads, d] (transpose), then to [B, T, D].",
+            ("position", "component"),
+        )
+
+
+def _joined(e: Evidence, label: str, weights: np.ndarray) -> np.ndarray | None:
+    """The output that belongs to the student's own weights, if those are weights at all."""
+    *_, D, num_heads = SIZES[label]
+    if differ(np.ones(weights.shape[:-1]), weights.sum(-1), 1e-4):
+        return None
+    given, value = e.options(label)["fill"]["named"], e.args(label)[2]
+    V = value @ given["W_V.weight"].T + given["W_V.bias"]
+    size = D // num_heads
+    parts = [weights[:, h] @ V[:, :, h * size : (h + 1) * size] for h in range(num_heads)]
+    return np.concatenate(parts, -1) @ given["W_O.weight"].T + given["W_O.bias"]
+
+
+def mask_holds(e: Evidence) -> None:
+    plain = not differ(e.expected("main")["right/1"], read(e, "main")[1], 1e-4)
+    for label in ("masked", "masked for each"):
+        _, weights = read(e, label)
+        mask = e.args(label)[3]
+        wide = np.broadcast_to(mask[:, None] if mask.ndim == 3 else mask, weights.shape)
+        if weights[~wide].max() > 1e-9:
+            raise Wrong(
+                "Positions that the mask forbids still get weight.",
+                "Fill forbidden scores with minus infinity before the softmax. A mask [B, T, S] "
+                "needs an axis for the heads.",
+                wide[0, 0].astype(float),
+                weights[0, 0],
+                ("query", "key"),
+            )
+        sums = weights.sum(axis=-1)
+        if differ(np.ones_like(sums), sums, e.tolerance(label)):
+            raise Wrong(
+                "With a mask, the rows of weights no longer sum to one.",
+                "Mask the scores before the softmax, not the weights after it.",
+            )
+        if plain:
+            same(
+                e.expected(label)["right/1"],
+                weights,
+                e.tolerance(label),
+                "The weights are wrong with a mask.",
+                "Allowed scores stay as they are.",
+                ("query", "key"),
+            )
+
+
+def bad_input_refused(e: Evidence) -> None:
+    refused(e, "bad heads", "d_model = 6 with num_heads = 4", (6, 4))
+    refused(e, "bad shape", "A mask of the shape [7, 5] for 4 queries and 5 keys", (7, 5))
+    refused(e, "bad type", "A mask of floating-point numbers")
+    refused(e, "bad row", "A mask whose row 2 allows nothing", (2,))
+
+
+def stays(e: Evidence) -> None:
+    B, T, S, D, num_heads = SIZES["main"]
+    shapes = (B, T, D), (B, num_heads, T, S)
+    stays_and_repeats(e, "main", shapes, NAMES)
+    stays_and_repeats(e, "masked", shapes, (*NAMES, "mask"))
+    slopes_match(e, "main", NAMES)
+
+
+def tell(name: str, sentence: str, hint: str, labels=("main", "square")) -> Misconception:
+    return mistake(name, sentence, hint, labels, read)
+
+
+B, T, S, D, num_heads = SIZES["main"]
+exercise = Exercise(
+    id="multi-head-attention",
+    asks=asks,
+    properties=(
+        Property(WEIGHTS, 4, weights_match),
+        Property(OUTPUT, 3, output_matches),
+        Property(MASKED, 3, mask_holds),
+        Property("sizes and masks that do not fit are refused", 1, bad_input_refused),
+        Property(
+            "two calls agree, inputs stay as they were, gradients flow",
+            1,
+            stays,
+            needs=(WEIGHTS, OUTPUT),
+        ),
+    ),
+    misconceptions=(
+        Misconception(
+            "outputs-swapped",
+            "The two results are returned in the wrong order.",
+            "Return the output first, then the weights.",
+            lambda e: (
+                has_shape("main", 0, (B, num_heads, T, S))(e) and has_shape("main", 1, (B, T, D))(e)
+            ),
+        ),
+        Misconception(
+            "heads-averaged",
+            "The weights are averaged over the heads.",
+            "Return them for every head: [B, num_heads, T, S].",
+            has_shape("main", 1, (B, T, S)),
+        ),
+        tell(
+            "scaled-by-model-size",
+            "The scale is the square root of d_model; each head has vectors of size "
+            "d_model / num_heads.",
+            "d is the size of the vectors whose dot product you take.",
+        ),
+        tell(
+            "scaled-by-number-of-heads",
+            "The scale is the square root of num_heads, not of the size of a head.",
+            "d is the size of the vectors whose dot product you take.",
+        ),
+        tell(
+            "no-scale",
+            "Your scores are not scaled: they should be divided by the square root of d.",
+            "d = d_model / num_heads, the size of a head.",
+        ),
+        tell(
+            "scaled-by-d",
+            "Your scores are divided by d, not by its square root.",
+            "The scale is sqrt(d): d ** 0.5.",
+        ),
+        tell(
+            "multiplied-by-sqrt-d",
+            "Your scores are multiplied by the square root of d where they should be divided.",
+            "Large d makes large dot products; the scale makes them smaller again.",
+        ),
+        tell(
+            "heads-by-view",
+            "The heads are cut with view(B, num_heads, T, d), which mixes positions with heads.",
+            "First view(B, T, num_heads, d), then transpose(1, 2).",
+        ),
+        tell(
+            "heads-merged-by-view",
+            "The heads are joined without turning the axes back, which mixes positions.",
+            "transpose(1, 2) first, then reshape(B, T, D).",
+        ),
+        tell(
+            "heads-interleaved",
+            "Your heads take every num_heads-th column; here each takes a block of d columns.",
+            "view(B, T, num_heads, d): the heads come before d.",
+        ),
+        tell(
+            "softmax-over-queries",
+            "Your softmax runs over the queries, not over the keys.",
+            "Each query's weights sum to one: dim=-1.",
+        ),
+        tell(
+            "softmax-over-heads",
+            "Your softmax runs over the heads: they compete where the keys should.",
+            "Each query's weights sum to one over the keys: dim=-1.",
+        ),
+        tell("raw-scores", "The softmax is missing.", "Weights are positive, and one in sum."),
+        tell(
+            "keys-as-values",
+            "The values are made from `key`; `value` is not used.",
+            "V = W_V(value).",
+        ),
+        tell(
+            "queries-as-keys",
+            "The keys are made from `query`: this is self-attention only.",
+            "K = W_K(key): keys come from what is looked at.",
+            ("square",),
+        ),
+        tell(
+            "keys-projected-by-query-matrix",
+            "The keys go through W_Q.",
+            "K = W_K(key).",
+        ),
+        tell(
+            "values-not-projected",
+            "The values do not go through W_V.",
+            "V = W_V(value), then cut into heads.",
+        ),
+        tell(
+            "no-output-projection",
+            "The joined heads are returned as they are: W_O is missing.",
+            "W_O lets the heads speak to each other. Apply it last.",
+        ),
+        tell("mask-ignored", "The mask has no effect.", "masked_fill before the softmax.", MASKS),
+        tell(
+            "mask-inverted",
+            "The mask is turned round: you block what it allows.",
+            "True means: may look. Fill where the mask is False.",
+            MASKS,
+        ),
+        tell(
+            "mask-after-softmax",
+            "The mask is applied after the softmax, so the rows no longer sum to one.",
+            "Put minus infinity into the scores, then take the softmax.",
+            MASKS,
+        ),
+        tell(
+            "masked-with-zero",
+            "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
+            "Only minus infinity becomes a weight of 0.",
+            MASKS,
+        ),
+        Misconception(
+            "graph-cut",
+            "The values are right, but a part of the computation is cut off from the gradient.",
+            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+            cut_off("main", NAMES, lambda e: (weights_match(e), output_matches(e))),
+        ),
+    ),
+)

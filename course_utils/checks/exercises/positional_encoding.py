@@ -1,0 +1,110 @@
+"""positional_encoding: sines in even columns, cosines in odd ones, ever slower to the right."""
+
+import numpy as np
+
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
+from course_utils.checks.layer_checks import mistake, refused
+from course_utils.checks.wire import Ask
+
+SIZES = {"main": (6, 8), "long": (40, 6), "one": (1, 4), "pair": (9, 2)}
+EVEN, ODD = "even columns are sines", "odd columns are cosines"
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    sizes = SIZES | {"drawn": (int(rng.integers(10, 30)), 2 * int(rng.integers(5, 12)))}
+    questions = [
+        Ask(label, "call", {"target": "positional_encoding", "args": list(size)})
+        for label, size in sizes.items()
+    ]
+    return [*questions, Ask("bad odd", "call", {"target": "positional_encoding", "args": [4, 7]})]
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    return e.outputs(label, tuple(e.args(label)))
+
+
+def columns_match(start: int, what: str):
+    def holds(e: Evidence) -> None:
+        for label in (x for x in e.labels() if not x.startswith("bad")):
+            same(
+                e.expected(label)["right/0"][:, start::2],
+                read(e, label)[0][:, start::2],
+                1e-4,  # float32 angles of long tables are that exact
+                f"The {what} are wrong.",
+                "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d); i and t count from 0.",
+                ("position t", "pair i"),
+            )
+
+    return holds
+
+
+def odd_size_refused(e: Evidence) -> None:
+    refused(e, "bad odd", "d_model = 7, which leaves a sine without its cosine,", (7,))
+
+
+def tell(name: str, sentence: str, hint: str) -> Misconception:
+    return mistake(name, sentence, hint, ("main", "long"), read)
+
+
+exercise = Exercise(
+    id="positional-encoding",
+    asks=asks,
+    properties=(
+        Property(EVEN, 4, columns_match(0, "even columns (sines)")),
+        Property(ODD, 4, columns_match(1, "odd columns (cosines)")),
+        Property("an odd d_model is refused", 1, odd_size_refused, needs=(EVEN,)),
+    ),
+    misconceptions=(
+        tell(
+            "starts-at-one",
+            "Your positions count from 1.",
+            "The first position is t = 0: sines 0, cosines 1.",
+        ),
+        tell(
+            "pairs-count-from-one",
+            "Your pairs of columns count from 1, so the fastest wave is missing.",
+            "i counts from 0: the first wavelength is 2 pi.",
+        ),
+        tell(
+            "exponent-doubled",
+            "The exponent is twice too large.",
+            "If your loop variable is already the column 2i, the exponent is column / d.",
+        ),
+        tell(
+            "exponent-halved",
+            "The exponent is i/d where it should be 2i/d: the waves slow down too little.",
+            "The slowest wave has a length near 10000 times 2 pi.",
+        ),
+        tell(
+            "each-column-its-own-rate",
+            "A sine and its cosine have different angles: every column has a rate of its own.",
+            "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d).",
+        ),
+        tell(
+            "multiplied-by-wavelength",
+            "The position is multiplied by 10000^(2i/d) where it should be divided.",
+            "Waves to the right are slower: their angles grow less with t.",
+        ),
+        tell(
+            "sine-and-cosine-swapped",
+            "Sines and cosines have changed places.",
+            "Column 0 is a sine: it starts at 0.",
+        ),
+        tell(
+            "all-sines",
+            "All columns are sines.",
+            "Odd columns are cosines of the same angle.",
+        ),
+        tell(
+            "two-halves",
+            "All sines come first and all cosines after them; the course lets them alternate.",
+            "table[:, 0::2] are the even columns, table[:, 1::2] the odd ones.",
+        ),
+        tell("base-1000", "The base is 1000.", "It is 10000, ten thousand."),
+        tell(
+            "turns-for-radians",
+            "Your angles are multiplied by 2 pi.",
+            "The angle is t / 10000^(2i/d) as it is.",
+        ),
+    ),
+)
