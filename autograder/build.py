@@ -107,7 +107,9 @@ def _check_python(where: str, cell: NotebookNode) -> None:
 
 def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) -> list[NotebookNode]:
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
-        raise BuildError(f"{file}: the first cell should be markdown and start with a title (# ...).")
+        raise BuildError(
+            f"{file}: the first cell should be markdown and start with a title (# ...)."
+        )
     whole: list[NotebookNode] = []
     for number, cell in enumerate(cells, 1):
         where = f"{file}, cell {number}"
@@ -169,9 +171,13 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
     except KeyError as problem:
         raise BuildError(f"{where}: {problem.args[0]}") from None
     if exercise.notebook != notebook:
-        raise BuildError(f"{where}: {exercise_id} belongs to {exercise.notebook}, says the register.")
+        raise BuildError(
+            f"{where}: {exercise_id} belongs to {exercise.notebook}, says the register."
+        )
     if "points" in given:
-        raise BuildError(f"{where}: points stand in the register alone; take them out of the header.")
+        raise BuildError(
+            f"{where}: points stand in the register alone; take them out of the header."
+        )
     grade, solution = bool(given.get("grade", False)), bool(given.get("solution", False))
     complete = {
         "cell_type": cell.cell_type,
@@ -285,7 +291,9 @@ def _check_exercises(file: str, name: str, cells: list[NotebookNode]) -> None:
     for e in register.exercises(name):
         for wanted in [e.id, f"{e.id}-check"] if e.checked else [e.id]:
             if wanted not in ids:
-                raise BuildError(f"{file}: the register has {e.id}, and no cell is called {wanted!r}.")
+                raise BuildError(
+                    f"{file}: the register has {e.id}, and no cell is called {wanted!r}."
+                )
     total = sum(g.get("points", 0) for g in graded)
     worth = sum(e.points for e in register.exercises(name))
     if total != worth:
@@ -298,7 +306,8 @@ def _check_prose(file: str, cells: list[NotebookNode]) -> None:
             continue
         where = f"{file}, built cell {number} ({cell.source[:40]!r}...)"
         if re.search(r"!\[\s*\]\(", cell.source) or any(
-            not re.search(r"\balt=\"[^\"]+\"", tag) for tag in re.findall(r"<img[^>]*>", cell.source)
+            not re.search(r"\balt=\"[^\"]+\"", tag)
+            for tag in re.findall(r"<img[^>]*>", cell.source)
         ):
             raise BuildError(f"{where}: an image has no alternative text.")
         for target in re.findall(r"\]\(([^)#\s]+\.ipynb)[^)]*\)", cell.source):

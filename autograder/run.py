@@ -34,7 +34,12 @@ class Run:
 
 
 def run_all(
-    names: Iterable[str], budget: str, jobs: int, solved=True, unsolved=False, keep: Path | None = None
+    names: Iterable[str],
+    budget: str,
+    jobs: int,
+    solved=True,
+    unsolved=False,
+    keep: Path | None = None,
 ) -> Iterator[Run]:
     """Run the notebooks over `jobs` processes; each result as soon as it is there."""
     with tempfile.TemporaryDirectory(prefix="attention-run-") as folder:

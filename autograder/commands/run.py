@@ -34,7 +34,9 @@ def command(names, budget, jobs, unsolved, only_unsolved, keep):
                 results.append(result)
                 progress.advance(task)
                 if not result.fine:
-                    progress.console.print(result.problem or f"{result.notebook}: points are missing")
+                    progress.console.print(
+                        result.problem or f"{result.notebook}: points are missing"
+                    )
     except build.BuildError as problem:
         raise click.ClickException(str(problem)) from None
     console.print(_table(results))

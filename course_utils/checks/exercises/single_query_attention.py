@@ -44,7 +44,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             main = args
         if label == "refilled":  # the same question to other parameters
             args = main
-        pool = 0.5 * rng.standard_normal(4001)
+        pool = 0.5 * rng.standard_normal(997)
         options = {
             "target": "SingleQueryScaledDotProductAttention",
             "init": [enc, dec] if kq is None else [enc, dec, kq],
@@ -217,7 +217,8 @@ def gradients_match(e: Evidence) -> None:
     if "gradient_error" in reply.notes:
         raise Wrong(
             "No gradient flows back from the output.",
-            "detach(), no_grad(), .data, .item() and NumPy cut the graph.",
+            "detach(), no_grad(), .data, .item() and NumPy cut the graph; so does writing into "
+            "a tensor that was already used.",
         )
     for index, (name, expected) in enumerate(zip(("hidden", "encoder_outputs"), _gradients(e))):
         same(
@@ -356,7 +357,7 @@ exercise = Exercise(
     properties=(
         Property(SHARES, 1, alpha_is_a_distribution),
         Property(ATTENDED, 2, attended_matches, needs=(SHARES,)),
-        Property(SCALE, 2.5, scale_matches),
+        Property(SCALE, 2, scale_matches),
         Property(FORM, 1, form_matches),
         Property("a batch of one and a sentence of one word work", 0.5, any_size_works, (SHARES,)),
         Property(
@@ -367,7 +368,7 @@ exercise = Exercise(
         ),
         Property(
             "gradients flow back to hidden and encoder_outputs",
-            0.5,
+            1,
             gradients_match,
             needs=(ATTENDED, FORM),
         ),
@@ -403,17 +404,17 @@ exercise = Exercise(
             "Make layers in __init__ and keep them in self; forward only uses them.",
             _new_layers,
         ),
+        *misconceptions_of_weights(
+            ["mean-pooling", "zero-weights"],
+            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
+            lambda e: read_alpha(e, "constant"),
+        ),
         Misconception(
             "reshape-for-transpose",
             "encoder_outputs is reshaped where it should be transposed, so different sentences "
             "are mixed.",
             "Its shape is [S, B, 2 * enc]: transpose(0, 1) turns the axes, reshape does not.",
             _reshaped,
-        ),
-        *misconceptions_of_weights(
-            ["mean-pooling", "zero-weights"],
-            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
-            lambda e: read_alpha(e, "constant"),
         ),
         Misconception(
             "hard-coded-512",

@@ -1,0 +1,37 @@
+"""autograder check: the verdict on one exercise in some files."""
+
+import json
+from pathlib import Path
+
+import click
+
+from autograder.box import BoxUnavailable
+from autograder.one_answer import check_files
+from course_utils import register
+from course_utils.checks import panel
+
+
+@click.command(name="check")
+@click.argument("exercise")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, help="Seeds to use in place of fresh ones."
+)
+@click.option("--unsafe", is_flag=True, help="Run the code without isolation.")
+def command(exercise, files, as_json, seeds, unsafe):
+    """Check EXERCISE in FILES: a .py with the answer, or a notebook."""
+    try:
+        entry = register.exercise(exercise)
+    except KeyError as problem:
+        raise click.ClickException(problem.args[0]) from None
+    if not entry.checked:
+        raise click.ClickException(f"{exercise} is a written answer: a person marks it.")
+    try:
+        for path, verdict in check_files(exercise, files, seeds or None, unsafe):
+            if as_json:
+                click.echo(json.dumps({"file": str(path), **verdict.as_dict()}, ensure_ascii=False))
+            else:
+                click.echo(f"{path}\n{panel.text(verdict)}\n")
+    except BoxUnavailable as problem:
+        raise click.ClickException(str(problem)) from None

@@ -1,0 +1,17 @@
+# misconception: ignores-first-position
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class DotProdAttention(nn.Module):
+    def __init__(self, hidden_size):
+        super().__init__()
+        self.out = nn.Linear(2 * hidden_size, hidden_size)
+
+    def forward(self, query, states):
+        scores = query @ states.transpose(1, 2)
+        weights = torch.softmax(scores[..., 1:], dim=-1)
+        weights = F.pad(weights, (1, 0))
+        context = weights @ states
+        return torch.tanh(self.out(torch.cat([context, query], dim=-1))), weights

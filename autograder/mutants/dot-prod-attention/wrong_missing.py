@@ -1,0 +1,2 @@
+# misconception: none
+x = 1

@@ -1,0 +1,13 @@
+# misconception: none
+import torch
+from torch import nn
+
+
+class DotProdAttention(nn.Module):
+    def __init__(self, hidden_size):
+        super().__init__()
+        self.out = nn.Linear(2 * hidden_size, hidden_size)
+
+    def forward(self, query, states):
+        while True:
+            pass

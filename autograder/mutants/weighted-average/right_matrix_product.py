@@ -1,0 +1,2 @@
+def weighted_average(weights, values):
+    return weights @ values / weights.sum()

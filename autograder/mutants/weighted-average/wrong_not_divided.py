@@ -1,0 +1,3 @@
+# misconception: not-divided
+def weighted_average(weights, values):
+    return weights @ values

@@ -1,0 +1,3 @@
+# misconception: plain-mean
+def weighted_average(weights, values):
+    return values.mean(dim=0)
