@@ -1,0 +1,84 @@
+"""autograder demo: a class to try everything on."""
+
+import os
+import random
+import time
+from pathlib import Path
+
+import click
+
+from autograder.grading.course import CourseError
+
+
+@click.command(name="demo")
+@click.argument("folder", type=click.Path(path_type=Path), default="demo_course")
+@click.option("--students", type=click.IntRange(5, 2000), default=30, show_default=True)
+@click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
+@click.option("--seed", type=int, default=0, help="Another class with the same students.")
+@click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
+def command(folder, students, jobs, seed, unsafe):
+    """Make a course directory in FOLDER with a class in it, grade it, and say where to look."""
+    from autograder.box import BoxUnavailable
+    from autograder.grading.run import Options, grade_class
+    from autograder.instructor import demo
+
+    started, rng = time.monotonic(), random.Random(seed)
+    try:
+        assignments = demo.available_assignments()
+        people = demo.make_students(students, rng)
+        files = demo.make_class(people, assignments, rng)
+        demo.write_course(folder, people, files, assignments)
+        click.echo(f"{len(people)} students handed in {len(files)} files:")
+        for kind in dict.fromkeys(file.kind for file in files):
+            click.echo(f"  {sum(file.kind == kind for file in files):3} {kind}")
+        for name in assignments:
+            click.echo(f"Grading {name} …")
+            options = Options(
+                name,
+                (folder / "handed_in" / name,),
+                course=folder,
+                jobs=jobs,
+                roster=folder / "roster.csv",
+                unsafe=unsafe,
+            )
+            run, verdicts = grade_class(options)
+            points = sum(verdict["points"] for verdict in verdicts) / max(1, len(verdicts))
+            click.echo(
+                f"  {run.graded} graded and {run.flagged} flagged in {run.seconds:.1f} s, "
+                f"{points:.2f} points on average."
+            )
+        pages(folder, assignments)
+    except BoxUnavailable as problem:
+        raise click.ClickException(f"{problem}\nOr try: autograder demo --unsafe") from None
+    except (CourseError, RuntimeError, OSError) as problem:
+        raise click.ClickException(str(problem)) from None
+    tell(folder, assignments, time.monotonic() - started)
+
+
+def pages(folder, assignments) -> None:
+    """Report and feedback, by the commands that an instructor uses."""
+    from autograder.commands import feedback, report
+
+    for name in assignments:
+        for module in (report, feedback):
+            module.command.main([name, "--course", str(folder)], standalone_mode=False)
+
+
+def tell(folder, assignments, seconds) -> None:
+    name = assignments[0]
+    click.echo(f"\nDone in {seconds:.0f} s. Now look at:")
+    for what, where in (
+        ("the class report", folder / "reports" / f"{name}.html"),
+        ("a student's feedback", folder / "feedback" / "s001" / name / f"{name}.html"),
+        ("the students' files", folder / "handed_in"),
+    ):
+        click.echo(f"  {what:21} {where}")
+    click.echo("\nAnd go on with:")
+    for line in (
+        f"cd {folder}",
+        "jupyter lab                                   # then open /formgrader and mark",
+        f"autograder feedback {name}",
+        f"autograder regrade {name} --student s001",
+        "autograder export --format canvas",
+    ):
+        click.echo(f"  {line}")

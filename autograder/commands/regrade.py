@@ -1,0 +1,71 @@
+"""autograder regrade: judge again, and show whose points changed."""
+
+import os
+
+import click
+
+from autograder.grading.course import CourseError
+from autograder.instructor.course import assignments_in, open_course, open_gradebook
+from autograder.instructor.late import refresh_penalties
+
+
+@click.command(name="regrade")
+@click.argument("assignment")
+@click.option("--student", "students", multiple=True, help="Only this student (may be repeated).")
+@click.option(
+    "--exercise", "exercises", multiple=True, help="Only this exercise (may be repeated)."
+)
+@click.option("--course", default=".", help="The course directory (here if not said).")
+@click.option("--db", help="The gradebook's address, if not the course's own.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
+@click.option("--same-seeds", is_flag=True, help="The questions of the last run, not new ones.")
+@click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
+def command(assignment, students, exercises, course, db, jobs, same_seeds, unsafe):
+    """Judge the stored submissions of ASSIGNMENT again, after a check was fixed."""
+    from autograder.box import BoxUnavailable
+    from autograder.instructor.regrade import regrade
+
+    try:
+        opened = open_course(course, db)
+        with open_gradebook(opened) as gradebook:
+            assignments_in(gradebook, (assignment,))
+        done = regrade(
+            opened,
+            assignment,
+            students,
+            exercises,
+            jobs=jobs,
+            unsafe=unsafe,
+            same_seeds=same_seeds,
+        )
+        with open_gradebook(opened) as gradebook:
+            refresh_penalties(opened, gradebook, [assignment])
+    except (BoxUnavailable, CourseError) as problem:
+        raise click.ClickException(str(problem)) from None
+    show(done)
+
+
+def show(done) -> None:
+    """Who, from, to."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    changed = [change for change in done.changes if change.changed]
+    judged = f"{len(done.changes)} answers of {done.run.submissions} submissions judged again"
+    if not changed:
+        console.print(f"{judged} in {done.run.seconds:.1f} s: no points changed.")
+    else:
+        table = Table(title=f"{judged}: {len(changed)} changed", title_justify="left")
+        for title in ("student", "exercise", "from", "to", ""):
+            table.add_column(title, justify="right" if title in ("from", "to") else "left")
+        for change in changed:
+            note = "" if change.by_hand is None else f"the mark by hand stays: {change.by_hand:g}"
+            table.add_row(
+                escape(change.student), change.exercise, f"{change.before:g}",
+                f"{change.after:g}", note,
+            )  # fmt: skip
+        console.print(table)
+    for problem in done.problems:
+        console.print(escape(problem))

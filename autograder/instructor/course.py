@@ -1,0 +1,132 @@
+"""Opens a course directory: its gradebook, its roster, and what the grading runs left there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbgrader
+from alembic.script import ScriptDirectory
+from nbgrader.api import Gradebook, MissingEntry
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from autograder.grading import record
+from autograder.grading.course import CourseError, environment_on_path, gradebook_url
+from autograder.intake import Student, read_roster
+
+ROSTER = "roster.csv"
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course directory as nbgrader lays it out, and the address of its gradebook."""
+
+    root: Path
+    db_url: str
+
+    def folder(self, step: str, student: str, assignment: str) -> Path:
+        return self.root / step / student / assignment
+
+
+def open_course(root: Path | str = ".", db: str | None = None) -> Course:
+    """The course in a directory. Raises CourseError when there is none that can be used."""
+    root = Path(root).resolve()
+    if not root.is_dir():
+        raise CourseError(f"There is no course directory {root}. Make one with `autograder demo`.")
+    url = gradebook_url(root, db)
+    path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
+    if path is not None and not path.exists():
+        raise CourseError(
+            f"{root} has no gradebook ({path.name}). Grade an assignment first, or say which "
+            "course you mean with --course."
+        )
+    _check_version(url, path)
+    return Course(root, url)
+
+
+def _check_version(url: str, path: Path | None) -> None:
+    """A gradebook of another version of nbgrader is left alone."""
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            found = connection.execute(text("select version_num from alembic_version")).scalar()
+    except SQLAlchemyError as problem:
+        what = path.name if path else "The database"
+        raise CourseError(
+            f"{what} is not a gradebook that this nbgrader can read ({_first_line(problem)}). If "
+            "it is from an older version, run `nbgrader db upgrade` in the course directory."
+        ) from None
+    finally:
+        engine.dispose()
+    scripts = ScriptDirectory(str(Path(nbgrader.__file__).with_name("alembic")))
+    if found != scripts.get_current_head():
+        raise CourseError(
+            f"The gradebook is from another version of nbgrader ({found}). Run `nbgrader db "
+            "upgrade` in the course directory; nothing was changed."
+        )
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).split("\n")[0][:160]
+
+
+@contextmanager
+def open_gradebook(course: Course) -> Iterator[Gradebook]:
+    """The gradebook, closed again afterwards; what goes wrong in it is one sentence."""
+    environment_on_path()
+    try:
+        with Gradebook(course.db_url) as gradebook:
+            yield gradebook
+    except SQLAlchemyError as problem:
+        raise CourseError(f"The gradebook can't be used: {_first_line(problem)}.") from problem
+
+
+def assignments_in(gradebook: Gradebook, wanted: tuple[str, ...] = ()) -> list[str]:
+    """The wanted assignments, or all; a name that isn't there is an error."""
+    there = [assignment.name for assignment in gradebook.assignments]
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        known = ", ".join(there) or "none yet"
+        raise CourseError(f"The gradebook has no assignment {', '.join(missing)}. It has: {known}.")
+    return list(wanted) or there
+
+
+def require_student(gradebook: Gradebook, student: str) -> None:
+    try:
+        gradebook.find_student(student)
+    except MissingEntry:
+        raise CourseError(f"The gradebook has no student called {student}.") from None
+
+
+def roster_of(course: Course, given: Path | None = None) -> dict[str, Student]:
+    """The roster by student id: the file given, or roster.csv of the course, or nothing."""
+    path = given or course.root / ROSTER
+    if given is None and not path.exists():
+        return {}
+    return {student.id: student for student in read_roster(path)}
+
+
+def verdicts_of(course: Course, assignment: str) -> dict[str, dict]:
+    """The latest verdict on each student's submission, as the grading run stored it."""
+    return {v["student"]: v for v in record.verdicts(course.root, assignment)}
+
+
+def write_file(path: Path, content: str, encoding: str = "utf-8") -> None:
+    """Writes a whole file or none, and says in a sentence why it can't."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(content, encoding=encoding, newline="")
+        os.replace(temporary, path)
+    except OSError as problem:
+        raise CourseError(
+            f"{path} can't be written: {problem.strerror}. Nothing was changed there."
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

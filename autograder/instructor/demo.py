@@ -1,0 +1,318 @@
+"""A class to try everything on: a roster, and what its students handed in.
+
+The answers are the bank of right and wrong ones that the checks are tested with, so the class has
+the misconceptions that the judge knows by name.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.grading import course as grading_course
+from autograder.grading.course import CourseError
+from autograder.grading.releases import read_release
+from autograder.intake import Student
+from course_utils import register
+
+MUTANTS = Path(__file__).parent.parent / "mutants"
+ASSIGNMENTS = ("03_attention", "04_translation")
+# These answers run until the box stops them; in a demonstration that is only waiting.
+SLOW = ("never_ends", "huge_result")
+DUE = datetime(2026, 3, 6, 18, 0, tzinfo=UTC)
+
+FIRST = (
+    "Ada", "Jürgen", "小明", "Chidi", "Noor", "Zoë", "Mateo", "Anh", "Søren", "Priya", "Łukasz",
+    "Amina", "Kenji", "Inês", "Oleksandr", "Layla", "Tomás", "Mei", "Kofi", "Freya", "Иван", "Sara",
+    "Omar", "Élise", "Yuki", "Pablo", "Nia", "Arjun", "Hanna", "Dmitri",
+)  # fmt: skip
+LAST = (
+    "O'Brien", "Müller", "王", "Okafor", "Haddad", "van der Berg", "García, Jr.", "Nguyễn",
+    "Ødegård", "Sharma", "Wójcik", "Diallo", "Tanaka", "Gonçalves", "Шевченко", 'Al-"Sayed"',
+    "Novák", "Chen", "Mensah", "Lindqvist",
+)  # fmt: skip
+
+WRITTEN = (
+    "With attention the map is a falling diagonal: the last output looks at the first input, so "
+    "the model has learned to read the string backwards. Without it there is nothing to look at.",
+    "The darkest squares lie on the diagonal from top right to bottom left. $\\alpha_{ts}$ is "
+    "largest where $s = S - t$.",
+    "I think it shows the weights.",
+    "It is bright where the model is sure. The rows sum to one.",
+)
+HOSTILE = """
+import os, sys
+try:
+    print(open("/etc/passwd").read())
+    os.system("rm -rf ~/*")
+except Exception:
+    pass
+get_ipython().displayhook(8.0)
+os._exit(0)
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer from the bank: to which exercise, and which mistake it makes."""
+
+    exercise: str
+    name: str
+    source: str
+    misconception: str
+
+    @property
+    def right(self) -> bool:
+        return self.name.startswith("right")
+
+
+def bank(exercise: str) -> list[Answer]:
+    """The right and wrong answers to an exercise; the slow ones are left out."""
+    found = []
+    for path in sorted((MUTANTS / exercise).glob("*.py")):
+        if path.stem.removeprefix("wrong_") in SLOW:
+            continue
+        first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        named = first.removeprefix("# misconception:").strip()
+        is_named = first.startswith("# misconception:")
+        source = rest if is_named else f"{first}\n{rest}"
+        misconception = named if is_named and named != "none" else ""
+        found.append(Answer(exercise, path.stem, source.strip("\n"), misconception))
+    return found
+
+
+def make_students(count: int, rng: random.Random) -> list[Student]:
+    """A class whose names have commas, quotes and more than one script."""
+    students = []
+    for number in range(count):
+        first = FIRST[number % len(FIRST)]
+        last = LAST[(number * 7 + number // len(LAST)) % len(LAST)]
+        students.append(
+            Student(
+                f"s{number + 1:03d}",
+                first,
+                last,
+                f"s{number + 1:03d}@uni.example",
+                str(41000 + number),
+                f"Group {'AB'[number % 2]}",
+                f"U{9000 + number}",
+            )
+        )
+    rng.shuffle(students)
+    return sorted(students, key=lambda student: student.id)
+
+
+def write_roster(path: Path, students: list[Student]) -> None:
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(
+        ["id", "first_name", "last_name", "email", "lms_user_id", "section", "sis_user_id"]
+    )
+    for s in students:
+        writer.writerow([s.id, s.first_name, s.last_name, s.email, s.lms_id, s.section, s.sis_id])
+    path.write_text(stream.getvalue(), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """One file of the class: whose, for what, its name, its bytes, when, and what is the matter."""
+
+    student: str
+    assignment: str
+    name: str
+    content: bytes
+    when: datetime
+    kind: str
+    misconception: str = ""
+
+
+def make_class(
+    students: list[Student], assignments: list[str], rng: random.Random
+) -> list[HandedIn]:
+    """What everyone hands in: a share of each kind, and as many misconceptions as fit."""
+    slots = [(student.id, name) for name in assignments for student in students]
+    rng.shuffle(slots)
+    kinds = ["hostile", "cut short", "unanswered", "late", "late"][: max(0, len(slots) - 3)]
+    kinds += list(DAMAGES)[: max(0, len(slots) // 6)]
+    kinds += ["right"] * max(1, len(slots) // 5)
+    everyone = {name: _misconceived(name, rng) for name in assignments}
+    seen: set[str] = set()
+    handed_in = []
+    for (student, assignment), kind in zip(slots, kinds, strict=False):
+        handed_in.append(_hand_in(student, assignment, kind, None, rng))
+    for student, assignment in slots[len(kinds) :]:
+        choices = everyone[assignment]
+        fresh = [answer for answer in choices if answer.misconception not in seen]
+        answer = (fresh or choices or [None])[0]
+        if not fresh and choices:
+            answer = rng.choice([*choices, None])
+        if answer is not None:
+            seen.add(answer.misconception)
+        kind = "misconception" if answer else "right"
+        handed_in.append(_hand_in(student, assignment, kind, answer, rng))
+    return sorted(handed_in, key=lambda file: (file.assignment, file.student))
+
+
+def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
+    found = {}
+    for exercise in register.exercises(assignment):
+        for answer in bank(exercise.id):
+            if answer.misconception:
+                found.setdefault((exercise.id, answer.misconception), answer)
+    answers = list(found.values())
+    rng.shuffle(answers)
+    return answers
+
+
+def _hand_in(
+    student: str, assignment: str, kind: str, wrong: Answer | None, rng: random.Random
+) -> HandedIn:
+    release = read_release(assignment)
+    notebook = copy.deepcopy(release)
+    if kind != "unanswered":
+        _fill(notebook, assignment, wrong, rng)
+    if kind == "hostile":
+        first = next(c for c in notebook.cells if _marks(c).get("solution"))
+        first.source = HOSTILE + first.source
+    when = DUE - timedelta(minutes=rng.randrange(20, 4000))
+    if kind == "late":
+        when = DUE + timedelta(hours=rng.choice([5, 30, 60]))
+    content = nbformat.v4.writes(notebook).encode()
+    name = f"{assignment}.ipynb"
+    if kind == "cut short":
+        content = content[: len(content) // 2]
+    elif kind in DAMAGES:
+        content = nbformat.v4.writes(DAMAGES[kind](notebook)).encode()
+        name = rng.choice([name, f"Copy of {name}", f"{assignment} (2).ipynb"])
+    return HandedIn(
+        student, assignment, name, content, when, kind, wrong.misconception if wrong else ""
+    )
+
+
+def _fill(
+    notebook: NotebookNode, assignment: str, wrong: Answer | None, rng: random.Random
+) -> None:
+    sources = {}
+    for exercise in register.exercises(assignment):
+        right = [answer for answer in bank(exercise.id) if answer.right]
+        if exercise.checked and right:
+            sources[exercise.id] = rng.choice(right).source
+        elif not exercise.checked and rng.random() < 0.85:
+            sources[exercise.id] = rng.choice(WRITTEN)
+    if wrong is not None:
+        sources[wrong.exercise] = wrong.source
+    for cell in notebook.cells:
+        grade_id = _marks(cell).get("grade_id")
+        if grade_id in sources and _marks(cell).get("solution"):
+            cell.source = sources[grade_id]
+
+
+def _marks(cell: NotebookNode) -> dict:
+    return cell.metadata.get("nbgrader", {})
+
+
+def _lost_metadata(notebook: NotebookNode) -> NotebookNode:
+    for number, cell in enumerate(notebook.cells):
+        cell["metadata"], cell["id"] = NotebookNode(), f"cell-{number}"
+    return notebook
+
+
+def _duplicated(notebook: NotebookNode) -> NotebookNode:
+    for place, cell in enumerate(notebook.cells):
+        if _marks(cell).get("solution") and cell.cell_type == "code":
+            twin = copy.deepcopy(cell)
+            twin["id"] = "twin"
+            notebook.cells.insert(place + 1, twin)
+            return notebook
+    return notebook
+
+
+def _deleted_check(notebook: NotebookNode) -> NotebookNode:
+    notebook["cells"] = [
+        c for c in notebook.cells if not (_marks(c).get("grade") and c.cell_type == "code")
+    ]
+    return notebook
+
+
+def _reordered(notebook: NotebookNode) -> NotebookNode:
+    notebook.cells.insert(0, notebook.cells.pop())
+    return notebook
+
+
+def _saved_by_colab(notebook: NotebookNode) -> NotebookNode:
+    for cell in notebook.cells:
+        cell.pop("id", None)
+        cell.metadata.pop("deletable", None)
+        if cell.cell_type == "code":
+            cell.metadata["outputId"] = "6f1d1c0e-2b7a-4a55-9d0c-0123456789ab"
+            cell.metadata["colab"] = {"base_uri": "https://localhost:8080/"}
+    notebook.metadata["colab"] = {"provenance": []}
+    notebook["nbformat_minor"] = 0
+    return notebook
+
+
+DAMAGES = {
+    "all metadata lost": _lost_metadata,
+    "answer duplicated": _duplicated,
+    "check deleted": _deleted_check,
+    "cells moved": _reordered,
+    "saved by Colab": _saved_by_colab,
+}
+
+
+def available_assignments() -> list[str]:
+    """The assignments of the demonstration that this copy of the course has."""
+    found = [name for name in ASSIGNMENTS if read_release(name) is not None]
+    if not found:
+        raise CourseError("No notebook is built yet. Run `autograder build` first.")
+    return found
+
+
+def write_course(
+    folder: Path, students: list[Student], handed_in: list[HandedIn], assignments: list[str]
+) -> str:
+    """The course directory with roster, settings, gradebook and handed-in files."""
+    from nbgrader.api import Gradebook
+
+    if folder.exists() and any(folder.iterdir()):
+        raise CourseError(f"{folder} is not empty. Name another folder; nothing was changed.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_roster(folder / "roster.csv", students)
+        settings = (
+            "\n# Each day late costs a tenth of the points.\n"
+            'c.AssignLatePenalties.plugin_class = "autograder.instructor.late.LateDays"\n'
+            "c.LateDays.share_a_day = 0.1\n"
+        )
+        config = folder / "nbgrader_config.py"
+        config.write_text(grading_course.CONFIG + settings, encoding="utf-8")
+        for file in handed_in:
+            place = folder / "handed_in" / file.assignment / file.student
+            place.mkdir(parents=True, exist_ok=True)
+            (place / file.name).write_bytes(file.content)
+            (place / "timestamp.txt").write_text(file.when.isoformat(sep=" "))
+    except OSError as problem:
+        raise CourseError(f"{folder} can't be written: {problem.strerror}.") from None
+    url = grading_course.gradebook_url(folder)
+    for name in assignments:
+        grading_course.prepare(folder, name, url)
+    with Gradebook(url) as gradebook:
+        for student in students:
+            gradebook.update_or_create_student(
+                student.id,
+                first_name=student.first_name,
+                last_name=student.last_name,
+                email=student.email,
+                lms_user_id=student.lms_id,
+            )
+        for name in assignments:
+            gradebook.update_or_create_assignment(name, duedate=DUE.replace(tzinfo=None))
+    return url

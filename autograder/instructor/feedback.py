@@ -1,0 +1,213 @@
+"""A page for each student: points, what each check found, and what a person wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nbconvert.filters.highlight import Highlight2HTML
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import GenerateFeedback
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import (
+    ClearHiddenTests,
+    ClearMarkScheme,
+    GetGrades,
+    NbGraderPreprocessor,
+)
+from traitlets.config import Config
+
+from autograder.grading import record
+from autograder.grading.course import CourseError, course_config, environment_on_path
+from autograder.instructor.course import Course
+from autograder.instructor.export import number
+from autograder.instructor.mathematics import markdown
+from course_utils import register
+
+PAGES = Path(__file__).with_name("pages")
+CHECK = "-check"
+
+
+class FeedbackSheet(NbGraderPreprocessor):
+    """After GetGrades: gathers what the page shows, so that the template only lays it out."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = resources["nbgrader"]
+        place = (about["notebook"], about["assignment"], about["student"])
+        with Gradebook(about["db_url"]) as gradebook:
+            student = gradebook.find_student(about["student"])
+            name = f"{student.first_name or ''} {student.last_name or ''}".strip()
+            exercises = [
+                item
+                for index, cell in enumerate(nb.cells)
+                if utils.is_grade(cell) and (item := _item(nb, index, gradebook, place))
+            ]
+        verdict = record.read_json(
+            record.verdict_path(self._root(), about["assignment"], about["student"])
+        )
+        complete = [e for e in exercises if not e["waiting"] and e["percent"] == 100]
+        resources["feedback"] = {
+            "title": _title(about["assignment"]),
+            "name": name or about["student"],
+            "score": number(max(0.0, about["score"])),
+            "max_score": number(about["max_score"]),
+            "penalty": number(about["late_penalty"]) if about["late_penalty"] else "",
+            "waiting": sum(e["waiting"] for e in exercises),
+            "solved": len(complete),
+            "exercises": exercises,
+            "repairs": (verdict or {}).get("repairs", []),
+        }
+        return nb, resources
+
+    def _root(self) -> Path:
+        converter = getattr(self.parent, "parent", None)
+        coursedir = getattr(converter, "coursedir", None)
+        return Path(coursedir.root) if coursedir is not None else Path.cwd()
+
+
+def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, str, str]) -> dict:
+    cell = nb.cells[index]
+    marks = cell.metadata.nbgrader
+    exercise = marks["grade_id"].removesuffix(CHECK)
+    written = utils.is_solution(cell)
+    grade = gradebook.find_grade(marks["grade_id"], *place)
+    share = max(0.0, min(1.0, (grade.score or 0.0) / grade.max_score)) if grade.max_score else 0.0
+    untouched = written and marks.get("checksum") == utils.compute_checksum(cell)
+    item = {
+        "anchor": exercise,
+        "title": _exercise_title(exercise),
+        "written": written,
+        "score": number(grade.score or 0.0),
+        "points": number(grade.max_score),
+        "share": f"{share:.3f}",
+        "percent": round(100 * share),
+        "waiting": bool(grade.needs_manual_grade) and not untouched,
+        "unanswered": untouched,
+        "comment": _comment(exercise, gradebook, place),
+    }
+    if written:
+        item["question"] = _question(nb, index)
+        item["answer"] = _text(cell)
+    else:
+        item["panel"] = _panel(cell)
+        item["answer"] = _code(nb, exercise)
+    return item
+
+
+def _comment(exercise: str, gradebook: Gradebook, place: tuple[str, str, str]) -> str:
+    """What a person wrote. The grader's own words stand in the panel already."""
+    try:
+        comment = gradebook.find_comment(exercise, *place)
+    except MissingEntry:
+        return ""
+    return markdown(comment.manual_comment) if comment.manual_comment else ""
+
+
+def _panel(cell: NotebookNode) -> str:
+    """What the grader wrote into the check cell: the only HTML output that is let through.
+
+    Graded cells lose what the student saved in them before they are graded.
+    """
+    for output in cell.outputs:
+        if output.output_type == "display_data" and "text/html" in output.data:
+            return "".join(output.data["text/html"])
+    text = "".join("".join(o.text) for o in cell.outputs if o.output_type == "stream")
+    return f"<pre>{_escape(text)}</pre>" if text else ""
+
+
+def _code(nb: NotebookNode, exercise: str) -> str:
+    for cell in nb.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if marks.get("grade_id") == exercise and cell.cell_type == "code":
+            return Highlight2HTML(pygments_lexer="ipython3")(cell.source)
+    return ""
+
+
+def _question(nb: NotebookNode, index: int) -> str:
+    """The given text before a written answer."""
+    above = nb.cells[index - 1] if index else None
+    if above is None or above.cell_type != "markdown" or utils.is_solution(above):
+        return ""
+    lines = [line for line in above.source.split("\n") if not line.startswith(("#", "difficulty "))]
+    return markdown("\n".join(lines).strip())
+
+
+def _text(cell: NotebookNode) -> str:
+    source = cell.source
+    for name, bundle in cell.get("attachments", {}).items():
+        for kind, content in bundle.items():
+            source = source.replace(f"attachment:{name}", f"data:{kind};base64,{content}")
+    return markdown(source)
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _title(assignment: str) -> str:
+    try:
+        return f"{assignment[:2]} · {register.notebook(assignment).title}"
+    except KeyError:
+        return assignment
+
+
+def _exercise_title(exercise: str) -> str:
+    try:
+        title = register.exercise(exercise).title
+    except KeyError:
+        title = exercise
+    return title[:1].upper() + title[1:] if " " in title else title
+
+
+def feedback_config(course: Course, assignment: str, student: str = "*") -> Config:
+    """The instructor's settings, with our template and with hidden tests taken out first."""
+    config = Config()
+    config.merge(course_config(course.root))
+    config.CourseDirectory.root = str(course.root)
+    config.CourseDirectory.db_url = course.db_url
+    config.CourseDirectory.assignment_id = assignment
+    config.CourseDirectory.student_id = student
+    config.GenerateFeedback.force = True
+    config.GenerateFeedback.preprocessors = [
+        ClearHiddenTests,
+        ClearMarkScheme,
+        GetGrades,
+        FeedbackSheet,
+    ]
+    config.ClearMarkScheme.enforce_metadata = False
+    config.ClearHiddenTests.enforce_metadata = False
+    config.HTMLExporter.template_name = "feedback"
+    config.HTMLExporter.extra_template_basedirs = [str(PAGES)]
+    return config
+
+
+def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()) -> list[Path]:
+    """Writes feedback/STUDENT/ASSIGNMENT/NOTEBOOK.html for all students, or for some."""
+    for student in students:
+        if not course.folder("autograded", student, assignment).is_dir():
+            raise CourseError(
+                f"{student} has no graded submission of {assignment}; grade it first."
+            )
+    before = {path: path.stat().st_mtime_ns for path in _pages(course, assignment)}
+    environment_on_path()
+    for student in students or ["*"]:
+        config = feedback_config(course, assignment, student)
+        converter = GenerateFeedback(coursedir=CourseDirectory(config=config), config=config)
+        converter.log.setLevel("ERROR")
+        try:
+            converter.start()
+        except (NbGraderException, SystemExit) as problem:
+            raise CourseError(
+                f"nbgrader could not write all feedback for {assignment}: {problem}. What it "
+                "said stands above; the other pages are written."
+            ) from None
+    return [
+        path for path in _pages(course, assignment) if before.get(path) != path.stat().st_mtime_ns
+    ]
+
+
+def _pages(course: Course, assignment: str) -> list[Path]:
+    return sorted((course.root / "feedback").glob(f"*/{assignment}/*.html"))

@@ -1,0 +1,123 @@
+"""All marks of an assignment as plain values, read from the gradebook in one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    Gradebook,
+    GradeCell,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The mark for one cell: of a check, or of a person."""
+
+    cell: str
+    written: bool
+    score: float
+    max_score: float
+    manual: float | None
+    waiting: bool
+
+    @property
+    def exercise(self) -> str:
+        return self.cell.removesuffix("-check")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One student's marks for one assignment."""
+
+    student: str
+    first_name: str
+    last_name: str
+    email: str
+    lms_id: str
+    submitted: bool = False
+    timestamp: datetime | None = None
+    penalty: float = 0.0
+    seconds_late: float = 0.0
+    marks: tuple[Mark, ...] = field(default=())
+
+    @property
+    def raw(self) -> float:
+        return sum(mark.score for mark in self.marks)
+
+    @property
+    def score(self) -> float:
+        return max(0.0, self.raw - self.penalty)
+
+    @property
+    def waiting(self) -> int:
+        return sum(mark.waiting for mark in self.marks)
+
+    @property
+    def name(self) -> str:
+        return f"{self.first_name or ''} {self.last_name or ''}".strip() or self.student
+
+
+def read_sheets(gradebook: Gradebook, assignment: str) -> list[Sheet]:
+    """A sheet for every student of the gradebook, handed in or not, sorted by id."""
+    marks: dict[str, list[Mark]] = {}
+    rows = (
+        gradebook.db.query(
+            SubmittedAssignment.student_id,
+            BaseCell.name,
+            GradeCell.cell_type,
+            Grade.auto_score,
+            Grade.manual_score,
+            Grade.extra_credit,
+            Grade.needs_manual_grade,
+            GradeCell.max_score,
+        )
+        .select_from(Grade)
+        .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .join(GradeCell, Grade.cell_id == GradeCell.id)
+        .filter(Assignment.name == assignment)
+    )
+    for student, cell, kind, auto, manual, extra, waiting, most in rows:
+        score = (manual if manual is not None else auto or 0.0) + (extra or 0.0)
+        mark = Mark(cell, kind == "markdown", score, most, manual, bool(waiting))
+        marks.setdefault(student, []).append(mark)
+    order = {cell.name: n for n, cell in enumerate(_cells(gradebook, assignment))}
+    submissions = {s.student_id: s for s in gradebook.assignment_submissions(assignment)}
+    sheets = []
+    for student in gradebook.db.query(Student).order_by(Student.id):
+        submission = submissions.get(student.id)
+        own = sorted(marks.get(student.id, ()), key=lambda mark: order.get(mark.cell, 0))
+        sheets.append(
+            Sheet(
+                student.id,
+                student.first_name or "",
+                student.last_name or "",
+                student.email or "",
+                student.lms_user_id or "",
+                submission is not None,
+                submission.timestamp if submission else None,
+                submission.late_submission_penalty or 0.0 if submission else 0.0,
+                submission.total_seconds_late if submission else 0.0,
+                tuple(own),
+            )
+        )
+    return sheets
+
+
+def max_score(gradebook: Gradebook, assignment: str) -> float:
+    """The most points that an assignment gives."""
+    return sum(cell.max_score for cell in _cells(gradebook, assignment))
+
+
+def _cells(gradebook: Gradebook, assignment: str) -> list[GradeCell]:
+    notebooks = gradebook.find_assignment(assignment).notebooks
+    return [cell for notebook in notebooks for cell in notebook.grade_cells]

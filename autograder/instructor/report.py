@@ -1,0 +1,248 @@
+"""One page for the instructor: how the class did, what to say to it, and who needs a person."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup, escape
+
+from autograder.grading import record
+from autograder.instructor.export import number
+from autograder.instructor.marks import Sheet
+from course_utils import register
+
+PAGES = Path(__file__).with_name("pages")
+BINS = 10
+
+
+def style() -> Markup:
+    """The one stylesheet of all our pages."""
+    return Markup((PAGES / "feedback" / "style.css").read_text(encoding="utf-8"))
+
+
+def render(
+    assignment: str,
+    sheets: list[Sheet],
+    max_score: float,
+    verdicts: dict[str, dict],
+    runs: list[record.Run],
+) -> str:
+    """The report as one HTML page that needs no other file and runs no script."""
+    there = [sheet for sheet in sheets if sheet.submitted]
+    names = {sheet.student: sheet.name for sheet in sheets}
+    scores = [sheet.score for sheet in there]
+    flagged, repaired = _sentences(verdicts, "flags", names), _sentences(verdicts, "repairs", names)
+    exercises = _exercises(there)
+    waiting = sum(1 for sheet in there if sheet.waiting)
+    bins = _bins(scores, max_score)
+    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
+    return environment.get_template("report.html.j2").render(
+        style=style(),
+        title=_title(assignment),
+        written=datetime.now().strftime("%d %B %Y, %H:%M"),
+        students=len(sheets),
+        handed_in=len(there),
+        best_sentence=_hardest(exercises),
+        tiles=[
+            (number(round(statistics.mean(scores), 2)), f"points on average, of {max_score:g}"),
+            (number(round(statistics.median(scores), 2)), "points is the median"),
+            (str(waiting), "with written answers to mark"),
+            (str(len(flagged)), "flagged for a person"),
+            (str(len(repaired)), "repaired by intake"),
+            (str(sum(1 for sheet in there if sheet.seconds_late > 0)), "handed in late"),
+        ],
+        bins=bins,
+        histogram=histogram(bins),
+        exercises=exercises,
+        misconceptions=_misconceptions(verdicts, names, len(there)),
+        properties=_properties(verdicts),
+        flags=flagged,
+        repairs=repaired,
+        absent=[sheet.name for sheet in sheets if not sheet.submitted],
+        rows=[_row(sheet, exercises) for sheet in there],
+        runs=[_run(run) for run in reversed(runs[-5:])],
+    )
+
+
+def histogram(bins: list[dict]) -> Markup:
+    """Bars that say their count, with a text that says what the picture shows."""
+    width, height, floor, top = 640, 230, 190, 26
+    most = max((b["count"] for b in bins), default=0) or 1
+    step = (width - 20) / len(bins)
+    parts, spoken = [], []
+    for place, entry in enumerate(bins):
+        x, tall = 10 + place * step, (floor - top) * entry["count"] / most
+        parts.append(
+            f'<rect x="{x + 3:.1f}" y="{floor - tall:.1f}" width="{step - 6:.1f}" '
+            f'height="{tall:.1f}" rx="3"/>'
+        )
+        if entry["count"]:
+            parts.append(
+                f'<text class="value" x="{x + step / 2:.1f}" y="{floor - tall - 6:.1f}" '
+                f'text-anchor="middle">{entry["count"]}</text>'
+            )
+            spoken.append(f"{entry['count']} with {entry['label']}")
+        parts.append(
+            f'<text x="{x + step / 2:.1f}" y="{floor + 20}" text-anchor="middle">'
+            f"{escape(entry['short'])}</text>"
+        )
+    parts.append(f'<line x1="10" x2="{width - 10}" y1="{floor + 0.5}" y2="{floor + 0.5}"/>')
+    parts.append(
+        f'<text x="{width / 2}" y="{height - 2}" text-anchor="middle">points, up to</text>'
+    )
+    told = escape("Students by points: " + "; ".join(spoken) + ".")
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{told}">'
+        f"<title>{told}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _bins(scores: list[float], most: float) -> list[dict]:
+    count = min(BINS, max(2, int(most))) if most else 1
+    edges = [most * place / count for place in range(count + 1)]
+    bins = []
+    for place in range(count):
+        low, high = edges[place], edges[place + 1]
+        first, last = place == 0, place == count - 1
+        inside = [s for s in scores if (first or s > low) and (last or s <= high)]
+        start = "0" if first else f"more than {number(low)}"
+        bins.append(
+            {
+                "label": f"{start} to {number(high)} points",
+                "short": number(round(high, 1)),
+                "count": len(inside),
+            }
+        )
+    return bins
+
+
+def _exercises(sheets: list[Sheet]) -> list[dict]:
+    marks = defaultdict(list)
+    for sheet in sheets:
+        for mark in sheet.marks:
+            marks[mark.exercise].append(mark)
+    found = []
+    for name, own in marks.items():
+        entry = _entry(name)
+        most = own[0].max_score or 1.0
+        marked = [mark for mark in own if not mark.waiting]
+        mean = statistics.mean(mark.score for mark in marked) if marked else 0.0
+        difficulty = entry.difficulty if entry else 0
+        found.append(
+            {
+                "id": name,
+                "title": entry.title if entry else name,
+                "written": own[0].written,
+                "points": number(most),
+                "mean": number(round(mean, 2)),
+                "share": f"{mean / most:.3f}",
+                "percent": round(100 * mean / most),
+                "full": sum(mark.score >= most - 1e-9 for mark in marked),
+                "none": sum(mark.score == 0 for mark in marked),
+                "waiting": sum(mark.waiting for mark in own),
+                "difficulty": difficulty,
+                "dots": "●" * difficulty + "○" * (5 - difficulty) if difficulty else "",
+            }
+        )
+    return found
+
+
+def _hardest(exercises: list[dict]) -> str:
+    checked = [e for e in exercises if not e["written"]]
+    if not checked:
+        return ""
+    hardest = min(checked, key=lambda e: e["percent"])
+    if hardest["percent"] >= 99:
+        return "Every checked exercise is solved by everyone."
+    return f"The hardest exercise was {hardest['title']}, with {hardest['percent']} percent."
+
+
+def _misconceptions(verdicts: dict[str, dict], names: dict[str, str], handed_in: int) -> list[dict]:
+    who, what = defaultdict(list), {}
+    for student, verdict in verdicts.items():
+        for exercise in verdict.get("exercises", []):
+            if exercise.get("misconception"):
+                key = (exercise["exercise"], exercise["misconception"])
+                who[key].append(names.get(student, student))
+                what[key] = exercise
+    found = []
+    for (exercise, name), students in sorted(who.items(), key=lambda item: -len(item[1])):
+        share = len(students) / max(1, handed_in)
+        found.append(
+            {
+                "title": name.replace("-", " ").replace("_", " ").capitalize(),
+                "exercise": _exercise_title(exercise),
+                "count": len(students),
+                "share": f"{share:.3f}",
+                "percent": round(100 * share),
+                "sentence": what[exercise, name].get("sentence", ""),
+                "hint": what[exercise, name].get("hint", ""),
+                "students": sorted(students),
+            }
+        )
+    return found
+
+
+def _properties(verdicts: dict[str, dict], most: int = 8) -> list[dict]:
+    counts = defaultdict(int)
+    for verdict in verdicts.values():
+        for exercise in verdict.get("exercises", []):
+            for prop in exercise.get("properties", []):
+                if not prop["passed"]:
+                    counts[exercise["exercise"], prop["name"]] += 1
+    ordered = sorted(counts.items(), key=lambda item: -item[1])[:most]
+    return [
+        {"exercise": _exercise_title(exercise), "name": name, "count": count}
+        for (exercise, name), count in ordered
+    ]
+
+
+def _sentences(
+    verdicts: dict[str, dict], field: str, names: dict[str, str]
+) -> list[tuple[str, list[str]]]:
+    found = [(names.get(student, student), v.get(field) or []) for student, v in verdicts.items()]
+    return sorted((who, list(sentences)) for who, sentences in found if sentences)
+
+
+def _row(sheet: Sheet, exercises: list[dict]) -> dict:
+    marks = {mark.exercise: mark for mark in sheet.marks}
+    cells = []
+    for exercise in exercises:
+        mark = marks.get(exercise["id"])
+        cells.append("" if mark is None else "waits" if mark.waiting else number(mark.score))
+    late = f"−{number(sheet.penalty)}" if sheet.penalty else "late" if sheet.seconds_late else ""
+    return {"name": sheet.name, "cells": cells, "late": late, "score": number(sheet.score)}
+
+
+def _run(run: record.Run) -> dict:
+    return {
+        "started": run.started.replace("T", " ").removesuffix("+00:00") + " UTC",
+        "submissions": run.submissions,
+        "seconds": number(run.seconds),
+        "place": "on this machine" if run.where == "local" else f"on the cluster {run.where}",
+        "isolation": "each in a box" if run.isolation == "box" else "without a box (--unsafe)",
+        "seeds": run.seeds,
+    }
+
+
+def _title(assignment: str) -> str:
+    try:
+        return f"{assignment[:2]} · {register.notebook(assignment).title}"
+    except KeyError:
+        return assignment
+
+
+def _entry(exercise: str) -> register.Exercise | None:
+    try:
+        return register.exercise(exercise)
+    except KeyError:
+        return None
+
+
+def _exercise_title(exercise: str) -> str:
+    entry = _entry(exercise)
+    return entry.title if entry else exercise
