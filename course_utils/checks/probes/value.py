@@ -1,4 +1,7 @@
-"""Reads what a student typed: the variables called `names`, as arrays or as text."""
+"""Reads what a student typed: the variables called `names`, as arrays or as text.
+
+With the option `partial`, what is not typed yet is only noted, so that the rest still counts.
+"""
 
 from course_utils.checks.probes.student_code import Missing, as_array, find
 from course_utils.checks.wire import Reply
@@ -7,15 +10,36 @@ from course_utils.checks.wire import Reply
 def run(namespace: dict, options: dict) -> Reply:
     arrays, notes = {}, {}
     for name in options["names"]:
-        value = find(namespace, name)
-        if value is None or value is Ellipsis:
-            raise Missing(f"`{name}` has no value yet: type your answer and run its cell.")
-        if isinstance(value, str):
-            notes[name] = value[:1000]
-            continue
-        array = as_array(value)
-        if isinstance(array, str):
-            notes[name] = f"`{name}` should be numbers, and is {array}."
-        else:
-            arrays[name] = array
+        try:
+            _read(namespace, name, arrays, notes)
+        except Missing as missing:
+            if not options.get("partial"):
+                raise
+            notes[name] = str(missing)
     return Reply("ok", arrays, notes)
+
+
+def _read(namespace: dict, name: str, arrays: dict, notes: dict) -> None:
+    value = find(namespace, name)
+    if _is_empty(value):
+        raise Missing(f"`{name}` has no value yet: type your answer and run its cell.")
+    if _has_empty_place(value):
+        raise Missing(f"`{name}` still has empty places: put a number in each, and run its cell.")
+    if isinstance(value, str):
+        notes[name] = value[:1000]
+        return
+    array = as_array(value)
+    if isinstance(array, str):
+        notes[name] = f"`{name}` should be numbers, and is {array}."
+    else:
+        arrays[name] = array
+
+
+def _is_empty(value) -> bool:
+    return value is None or value is Ellipsis
+
+
+def _has_empty_place(value) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_is_empty(v) or _has_empty_place(v) for v in value[:1000])
+    return False

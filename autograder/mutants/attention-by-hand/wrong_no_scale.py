@@ -1,0 +1,10 @@
+# misconception: no-scale
+import torch
+
+
+def attention_by_hand(Q, K, V):
+    rows = []
+    for q in Q:
+        weights = torch.softmax(K @ q, dim=0)
+        rows.append(weights @ V)
+    return torch.stack(rows)

@@ -1,0 +1,10 @@
+# misconception: scale-of-value-size
+import torch
+
+
+def attention_by_hand(Q, K, V):
+    rows = []
+    for q in Q:
+        weights = torch.softmax(K @ q / V.shape[1] ** 0.5, dim=0)
+        rows.append(weights @ V)
+    return torch.stack(rows)

@@ -1,0 +1,5 @@
+# misconception: all-alike
+
+
+def average_query(keys, a, b):
+    return 100 * keys.shape[1] ** 0.5 * keys.mean(dim=0)

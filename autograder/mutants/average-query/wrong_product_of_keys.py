@@ -1,0 +1,5 @@
+# misconception: none
+
+
+def average_query(keys, a, b):
+    return 1000 * keys[a] * keys[b]

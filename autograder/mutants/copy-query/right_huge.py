@@ -1,0 +1,2 @@
+def copy_query(keys, j):
+    return 1e6 * keys[j]

@@ -1,0 +1,2 @@
+def copy_query(keys, j):
+    return 100 * keys.shape[1] ** 0.5 * keys[j]

@@ -1,0 +1,5 @@
+# misconception: no-constant
+
+
+def copy_query(keys, j):
+    return keys[j]

@@ -1,0 +1,15 @@
+# misconception: output-matrix-transposed
+import torch
+
+
+def multi_head_by_hand(X, W_Q, W_K, W_V, W_O):
+    output = []
+    for x_i in X:
+        heads = []
+        for h in range(len(W_Q)):
+            q = x_i @ W_Q[h]
+            scores = torch.stack([q @ (x_j @ W_K[h]) for x_j in X]) / W_K.shape[2] ** 0.5
+            weights = torch.softmax(scores, dim=0)
+            heads.append(sum(p * (x_j @ W_V[h]) for p, x_j in zip(weights, X)))
+        output.append(W_O @ torch.cat(heads) if len(W_O) == len(W_O.T) else torch.cat(heads) @ W_O)
+    return torch.stack(output)

@@ -1,0 +1,3 @@
+# the output as a column
+raw_scores = [1054, 852, -396]
+argmax_output = [[23], [46]]

@@ -1,0 +1,3 @@
+# misconception: none
+raw_scores = [..., ..., ...]
+argmax_output = [..., ...]

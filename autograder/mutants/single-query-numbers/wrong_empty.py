@@ -1,0 +1,4 @@
+# misconception: none
+scores = [..., ..., ..., ...]
+probabilities = [..., ..., ..., ...]
+output = [..., ..., ...]

@@ -1,0 +1,4 @@
+# misconception: no-scale
+scores = [4.5, 0.0, 4.5, 0.0]
+probabilities = [0.495, 0.005, 0.495, 0.005]
+output = [-1.736, 0.984, 0.005]

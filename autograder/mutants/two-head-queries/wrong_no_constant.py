@@ -1,0 +1,5 @@
+# misconception: constant-too-small
+
+
+def two_head_queries(directions, a, b):
+    return directions[a], directions[b]

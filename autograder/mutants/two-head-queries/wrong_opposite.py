@@ -1,0 +1,5 @@
+# misconception: opposite
+
+
+def two_head_queries(directions, a, b):
+    return -1000.0 * directions[a], -1000.0 * directions[b]

@@ -1,0 +1,6 @@
+# misconception: constant-too-small
+
+
+def two_head_queries(directions, a, b):
+    c = 12 * directions.shape[1] ** 0.5
+    return c * directions[a], c * directions[b]

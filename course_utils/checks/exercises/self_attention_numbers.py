@@ -1,0 +1,69 @@
+"""Self-attention on X: typed Q, K, V, P and Z."""
+
+from course_utils.checks.typed import NearMiss, typed_exercise
+
+SWAPPED = "Q = X W_Q, K = X W_K, V = X W_V: each has its own matrix."
+
+exercise = typed_exercise(
+    "self-attention-numbers",
+    "self-attention",
+    {"Q": 1, "K": 1, "V": 1, "P": 2.5, "Z": 2.5},
+    [
+        NearMiss("keys-values-swapped", "K and V are swapped.", SWAPPED),
+        NearMiss("queries-keys-swapped", "Q and K are swapped.", SWAPPED),
+        NearMiss("queries-values-swapped", "Q and V are swapped.", SWAPPED),
+        NearMiss(
+            "no-scale",
+            "Your scores are not scaled before the softmax.",
+            "Divide Q K^T by the square root of d. Queries have two entries, so d = 2.",
+        ),
+        NearMiss(
+            "scaled-by-d",
+            "You divided the scores by 2: that is d (or the square root of the length), not the "
+            "square root of d.",
+            "d = 2 is the number of columns of Q and K; divide by its square root, 1.414.",
+        ),
+        NearMiss(
+            "scale-of-input-size",
+            "You divided by the square root of 3, the size of the tokens in X.",
+            "d is the size of queries and keys after the projection: 2.",
+        ),
+        NearMiss(
+            "softmax-over-columns",
+            "Your softmax runs down the columns: it shares each key among the queries.",
+            "A row belongs to one query. Each row of P sums to one.",
+        ),
+        NearMiss(
+            "softmax-over-everything",
+            "Your softmax runs over all 16 scores at once.",
+            "Each row of P sums to one by itself.",
+        ),
+        NearMiss(
+            "no-sum",
+            "You took exp of the scores, but did not divide by the sum of the row.",
+            "Each row of P sums to one.",
+        ),
+        NearMiss(
+            "no-exp",
+            "You divided the scores by the sum of the row without taking exp first.",
+            "The softmax is exp(z) over the sum of the exps.",
+        ),
+        NearMiss(
+            "argmax",
+            "You gave all the weight of a row to its largest score: that is argmax.",
+            "The softmax gives every key some weight, if only a little.",
+        ),
+        NearMiss(
+            "scores-of-keys",
+            "Your scores are K Q^T: rows and columns have changed places before the softmax.",
+            "Row i belongs to query i: Q K^T.",
+        ),
+        NearMiss(
+            "map-transposed",
+            "P is transposed: it has queries in the columns.",
+            "Row i of P holds the weights that query i gives to the four keys.",
+        ),
+        NearMiss("keys-mixed", "Z mixes the keys.", "Z = P V: the weights mix the values."),
+        NearMiss("queries-mixed", "Z mixes the queries.", "Z = P V: the weights mix the values."),
+    ],
+)

@@ -1,0 +1,62 @@
+"""One query on the rows of X: typed scores, probabilities and output."""
+
+from course_utils.checks.typed import NearMiss, typed_exercise
+
+exercise = typed_exercise(
+    "single-query-numbers",
+    "single-query",
+    {"scores": 1, "probabilities": 1, "output": 1},
+    [
+        NearMiss(
+            "no-scale",
+            "Your scores are not scaled: they are the dot products themselves.",
+            "Divide each dot product by the square root of d, the size of the query.",
+        ),
+        NearMiss(
+            "scaled-by-d",
+            "Your scores are divided by d, not by its square root.",
+            "The scale is the square root of d.",
+        ),
+        NearMiss(
+            "scale-of-length",
+            "You divided by the square root of the number of rows of X.",
+            "d is the size of one vector: the number of entries of the query.",
+        ),
+        NearMiss(
+            "multiplied-by-sqrt-d",
+            "You multiplied by the square root of d where you should divide.",
+            "Scaling makes the scores smaller.",
+        ),
+        NearMiss("wrong-sign", "All your scores have the wrong sign.", "Look at the signs again."),
+        NearMiss(
+            "softmax-of-raw",
+            "Your probabilities come from the dot products before the scale.",
+            "Take the softmax of `scores`, after the division.",
+        ),
+        NearMiss(
+            "no-sum",
+            "You took exp of the scores, but did not divide by the sum.",
+            "Probabilities sum to one: divide each exp by the sum of all four.",
+        ),
+        NearMiss(
+            "no-exp",
+            "You divided the scores by their sum without taking exp first.",
+            "The softmax is exp(z) over the sum of the exps.",
+        ),
+        NearMiss(
+            "argmax",
+            "You gave all the weight to the largest score: that is argmax.",
+            "The softmax gives every row some weight.",
+        ),
+        NearMiss(
+            "mean",
+            "Your output is the plain mean of the rows of X.",
+            "Weigh each row by its probability.",
+        ),
+        NearMiss(
+            "scores-as-weights",
+            "Your output weighs the rows by their scores, not by their probabilities.",
+            "Use the probabilities as weights.",
+        ),
+    ],
+)

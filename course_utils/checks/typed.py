@@ -1,0 +1,189 @@
+"""Numbers that a student types: compared to the digits asked for, with near misses named."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_utils import practice
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.wire import Ask
+
+COURSE, OWN, WHOSE = "numbers", "own numbers", "whose"
+NEAR = 0.03
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A known slip; the oracle gives its arrays under `<name>/<array>`."""
+
+    name: str
+    sentence: str
+    hint: str
+
+
+def typed_exercise(
+    exercise_id: str,
+    question: str,
+    asked: dict[str, float],
+    near_misses: Sequence[NearMiss],
+    properties: Sequence[Property] = (),
+    exact: bool = False,
+) -> Exercise:
+    """An exercise on typed arrays: `asked` gives each name the points it is worth."""
+    tolerance = 1e-6 if exact else practice.TOLERANCE
+
+    def asks(rng: np.random.Generator, student: str | None = None) -> list[Ask]:
+        # The numbers are fixed, or the student's own: `rng` has nothing to draw here.
+        given = practice.numbers_of(student)
+        matrices = {name: getattr(given, name) for name in practice.question(question).given}
+        label = OWN if practice.plain_id(student) else COURSE
+        found = [Ask(label, "value", {"names": list(asked), "partial": True, "given": matrices})]
+        if label == OWN:
+            options = {"names": ["student_id"], "partial": True, "student": student}
+            found.append(Ask(WHOSE, "value", options))
+        return found
+
+    def holds(name: str):
+        def check(e: Evidence) -> None:
+            got = typed(e, name)
+            problem = practice.what_is_off(right(e, question)[name], got, tolerance)
+            if problem:
+                raise Wrong(f"`{name}`: {problem}")
+
+        return check
+
+    words = "exactly" if exact else f"to {practice.DECIMALS} decimals"
+    return Exercise(
+        id=exercise_id,
+        asks=asks,
+        properties=tuple(properties)
+        or tuple(
+            Property(f"`{name}` is right, {words}", points, holds(name))
+            for name, points in asked.items()
+        ),
+        misconceptions=(
+            *_other_numbers(question, tuple(asked), tolerance),
+            *(_as_misconception(m, question, tuple(asked), tolerance) for m in near_misses),
+            *(() if exact else (_rounded(question, tuple(asked), tolerance),)),
+        ),
+    )
+
+
+def label_of(e: Evidence) -> str:
+    return next(label for label in e.labels() if label in (COURSE, OWN))
+
+
+def typed(e: Evidence, name: str) -> np.ndarray:
+    """The array that the student typed under this name."""
+    reply = e.reply(label_of(e))
+    if name not in reply.arrays:
+        note = reply.notes.get(name, f"`{name}` has no value yet.")
+        raise Wrong(note if note.startswith("`") else f"`{name}` should be numbers, not text.")
+    array = reply.arrays[name].astype(float)
+    if not np.isfinite(array).all():
+        raise Wrong(f"`{name}` holds values that are not finite (NaN or infinity).")
+    return array
+
+
+def right(e: Evidence, question: str) -> dict[str, np.ndarray]:
+    """The right arrays, and those of the near misses where the judge has them.
+
+    A student's copy has stored arrays for the course's numbers only; for numbers of one's own
+    it works the question out, and names no near miss.
+    """
+    try:
+        return e.expected(label_of(e))
+    except ModuleNotFoundError:
+        return solve_given(question, e.options(label_of(e))["given"])
+
+
+def solve_given(question: str, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    whole = {name: given.get(name) for name in practice.Numbers.__dataclass_fields__}
+    return practice.solve(question, practice.Numbers(**whole))
+
+
+def _filled(e: Evidence, names: tuple[str, ...], expected: dict) -> dict[str, np.ndarray]:
+    """What was typed with the shape asked for."""
+    found = {}
+    for name in names:
+        try:
+            array = typed(e, name)
+        except Wrong:
+            continue
+        if array.squeeze().shape == expected[name].shape:
+            found[name] = array.reshape(expected[name].shape)
+    return found
+
+
+def _first_wrong(e: Evidence, question: str, names: tuple[str, ...], tolerance: float):
+    """The first typed array that is not right: later ones often follow from it."""
+    expected = right(e, question)
+    for name, array in _filled(e, names, expected).items():
+        if _apart(expected[name], array) > tolerance:
+            return name, array
+    return None, None
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(one - other).max(initial=0.0))
+
+
+def _as_misconception(near: NearMiss, question, names, tolerance) -> Misconception:
+    def matches(e: Evidence) -> bool:
+        name, array = _first_wrong(e, question, names, tolerance)
+        expected = right(e, question)
+        slip = {n: expected[f"{near.name}/{n}"] for n in names if f"{near.name}/{n}" in expected}
+        if name not in slip or _apart(slip[name], array) > 2 * practice.TOLERANCE:
+            return False
+        # What was typed before it is right: the slip must not have spoilt that.
+        before = [n for n in _filled(e, names, expected) if names.index(n) < names.index(name)]
+        return all(_apart(slip[n], expected[n]) <= tolerance for n in before if n in slip)
+
+    return Misconception(near.name, near.sentence, near.hint, matches)
+
+
+def _rounded(question, names, tolerance) -> Misconception:
+    def matches(e: Evidence) -> bool:
+        expected = right(e, question)
+        gaps = [_apart(expected[n], a) for n, a in _filled(e, names, expected).items()]
+        return bool(gaps) and tolerance < max(gaps) <= NEAR
+
+    return Misconception(
+        "rounded-too-early",
+        "You are close: the last digits are off, as they are when a step is rounded.",
+        f"Keep more digits on the way, and round to {practice.DECIMALS} decimals at the end.",
+        matches,
+    )
+
+
+def _other_numbers(question, names, tolerance) -> tuple[Misconception, Misconception]:
+    """Right answers to another student's numbers, or to the course's: a person should look."""
+
+    def answers_to(student: str, e: Evidence) -> bool:
+        expected = practice.solve(question, practice.numbers_of(student))
+        found = _filled(e, names, expected)
+        return bool(found) and all(_apart(expected[n], a) <= tolerance for n, a in found.items())
+
+    def other_id(e: Evidence) -> bool:
+        said = practice.plain_id(e.reply(WHOSE).notes["student_id"])
+        is_another = bool(said) and said != practice.plain_id(e.options(WHOSE)["student"])
+        return is_another and answers_to(said, e)
+
+    def course_numbers(e: Evidence) -> bool:
+        return label_of(e) == OWN and answers_to("", e)
+
+    return (
+        Misconception(
+            "numbers-of-another-id",
+            "These answers belong to the numbers of another student id than yours.",
+            "Set student_id to the id your instructor has for you, and solve those numbers.",
+            other_id,
+        ),
+        Misconception(
+            "course-numbers",
+            "These are the answers to the course's numbers; you have numbers of your own.",
+            "Set student_id in its cell, run the notebook again, and solve what it shows.",
+            course_numbers,
+        ),
+    )
