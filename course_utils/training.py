@@ -267,7 +267,12 @@ def _make_optimiser(optimiser: Any, model: nn.Module, lr: float) -> torch.optim.
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
         raise ValueError("The model has no parameters to train.")
-    return (optimiser or torch.optim.Adam)(parameters, lr=lr)
+    if optimiser is not None:
+        return optimiser(parameters, lr=lr)
+    try:
+        return torch.optim.Adam(parameters, lr=lr, fused=True)
+    except RuntimeError:  # an old torch, or a device without the fused kernel
+        return torch.optim.Adam(parameters, lr=lr)
 
 
 def _loss_of(loss: Loss, model: nn.Module, batch: Any) -> tuple[Tensor, int]:

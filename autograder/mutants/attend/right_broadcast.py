@@ -1,0 +1,8 @@
+import torch
+
+
+def attend(query, states):
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=-1)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

@@ -1,0 +1,10 @@
+# misconception: changes-its-input
+import torch
+
+
+def attend(query, states):
+    query /= 2
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=-1)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

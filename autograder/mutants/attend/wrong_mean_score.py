@@ -1,0 +1,9 @@
+# misconception: scaled-by-d
+import torch
+
+
+def attend(query, states):
+    scores = (states * query[:, None]).mean(-1)
+    weights = torch.softmax(scores, dim=-1)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

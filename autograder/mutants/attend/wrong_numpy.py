@@ -1,0 +1,9 @@
+# misconception: graph-cut
+import torch
+
+
+def attend(query, states):
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=-1)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return torch.from_numpy(context.detach().numpy()), weights

@@ -1,0 +1,9 @@
+# misconception: softmax-over-batch
+import torch
+
+
+def attend(query, states):
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=0)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

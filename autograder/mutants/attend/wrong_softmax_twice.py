@@ -1,0 +1,10 @@
+# misconception: softmax-twice
+import torch
+
+
+def attend(query, states):
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=-1)
+    weights = torch.softmax(weights, dim=-1)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

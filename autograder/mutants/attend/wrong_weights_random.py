@@ -1,0 +1,11 @@
+# misconception: none
+import torch
+
+
+def attend(query, states):
+    scores = (states @ query[:, :, None]).squeeze(-1)
+    weights = torch.softmax(scores, dim=-1)
+    weights = torch.rand_like(weights)
+    weights = weights / weights.sum(-1, keepdim=True)
+    context = (weights[:, :, None] * states).sum(dim=1)
+    return context, weights

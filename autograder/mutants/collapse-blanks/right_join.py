@@ -1,0 +1,2 @@
+def collapse_blanks(text, blank):
+    return "".join(c for c in text if c != blank)

@@ -1,0 +1,7 @@
+def collapse_blanks(text, blank):
+    result = ""
+    for character in text:
+        if character == blank:
+            continue
+        result += character
+    return result

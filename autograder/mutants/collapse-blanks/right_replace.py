@@ -1,0 +1,2 @@
+def collapse_blanks(text, blank):
+    return text.replace(blank, "")

@@ -1,0 +1,3 @@
+# misconception: first-blank-only
+def collapse_blanks(text, blank):
+    return text.replace(blank, "", 1)

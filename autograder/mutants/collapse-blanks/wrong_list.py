@@ -1,0 +1,3 @@
+# misconception: none
+def collapse_blanks(text, blank):
+    return [c for c in text if c != blank]

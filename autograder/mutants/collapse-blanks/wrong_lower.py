@@ -1,0 +1,3 @@
+# misconception: none
+def collapse_blanks(text, blank):
+    return text.lower().replace(blank, "")

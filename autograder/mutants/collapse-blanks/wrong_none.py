@@ -1,0 +1,3 @@
+# misconception: none
+def collapse_blanks(text, blank):
+    text = text.replace(blank, "")

@@ -1,0 +1,3 @@
+# misconception: blanks-to-spaces
+def collapse_blanks(text, blank):
+    return text.replace(blank, " ")

@@ -1,0 +1,3 @@
+# misconception: spaces-too
+def collapse_blanks(text, blank):
+    return "".join(text.replace(blank, " ").split())

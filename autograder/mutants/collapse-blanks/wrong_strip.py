@@ -1,0 +1,3 @@
+# misconception: ends-only
+def collapse_blanks(text, blank):
+    return text.strip(blank)

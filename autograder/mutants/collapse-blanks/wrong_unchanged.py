@@ -1,0 +1,4 @@
+# misconception: none
+def collapse_blanks(text, blank):
+    text.replace(blank, "")
+    return text

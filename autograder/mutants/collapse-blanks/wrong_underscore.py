@@ -1,0 +1,3 @@
+# misconception: always-underscore
+def collapse_blanks(text, blank):
+    return text.replace("_", "")

@@ -1,0 +1,276 @@
+"""attend: scores q . h_s, weights softmax(scores) over the source, context sum_s a_s h_s."""
+
+import numpy as np
+
+from course_utils.checks.judge import (
+    Evidence,
+    Exercise,
+    Misconception,
+    Property,
+    Wrong,
+    differ,
+    same,
+)
+from course_utils.checks.layer_checks import (
+    cut_off,
+    has_shape,
+    mistake,
+    slopes_match,
+    stays_and_repeats,
+)
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, S, D
+    "main": (4, 5, 3),
+    "wide": (2, 3, 6),
+    "square": (3, 3, 3),
+    "batch of one": (1, 4, 3),
+    "one state": (2, 1, 3),
+    "single": (1, 1, 2),
+}
+NAMES = ("query", "states")
+WEIGHTS = "the weights are softmax(q · h_s) over the source"
+CONTEXT = "the context is the weighted sum of the states"
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, S, D) in SIZES.items():
+        args = [0.8 * rng.standard_normal((B, D)), 0.8 * rng.standard_normal((B, S, D))]
+        options = {"target": "attend", "args": args}
+        if label == "main":
+            options["upstream"] = [rng.standard_normal((B, D)), rng.standard_normal((B, S))]
+            options["directions"] = [rng.standard_normal(a.shape) for a in args]
+        questions.append(Ask(label, "call", options))
+    return questions
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    B, S, D = SIZES[label]
+    return e.outputs(label, (B, D), (B, S))
+
+
+def read_weights(e: Evidence, label: str) -> np.ndarray:
+    B, S, _ = SIZES[label]
+    if e.reply(label).notes.get("out_count") != "2":
+        read(e, label)  # says that two results are wanted
+    return e.array(label, "out1", (B, S), ordinal=1)
+
+
+def weights_match(e: Evidence) -> None:
+    for label in ("main", "wide", "square"):
+        same(
+            e.expected(label)["right/1"],
+            read_weights(e, label),
+            e.tolerance(label),
+            "The weights are not the softmax of the dot products.",
+            "Take one sentence b: its scores are states[b] @ query[b], then softmax over them.",
+            ("sentence", "source position s"),
+        )
+
+
+def context_matches(e: Evidence) -> None:
+    for label in ("main", "wide", "square"):
+        context, weights = read(e, label)
+        expected = e.expected(label)["right/0"]
+        if not differ(expected, context, e.tolerance(label)):
+            continue
+        # Wrong weights cost the points of the weights, not those of the context as well.
+        _, states = e.args(label)
+        own = np.array([weights[b] @ states[b] for b in range(len(states))])
+        shares = not differ(np.ones(len(weights)), weights.sum(-1), 1e-4)
+        varied = differ(np.full(weights.shape, 1 / weights.shape[1]), weights, 1e-3)
+        if shares and varied and not differ(own, context, e.tolerance(label)):
+            continue
+        same(
+            expected,
+            context,
+            e.tolerance(label),
+            "The context is not the weighted sum of the states.",
+            "For one sentence: weights[b, 0] * states[b, 0] + weights[b, 1] * states[b, 1] + ...",
+            ("sentence", "component"),
+        )
+
+
+def any_size_works(e: Evidence) -> None:
+    for label in ("batch of one", "one state", "single"):
+        B, S, D = SIZES[label]
+        try:
+            context, _ = read(e, label)
+        except Wrong as wrong:
+            raise Wrong(f"With B={B}, S={S}, D={D}: {wrong.message}", wrong.hint) from None
+        same(
+            e.expected(label)["right/0"],
+            context,
+            e.tolerance(label),
+            f"The context is wrong with B={B}, S={S}, D={D}.",
+        )
+
+
+def clean(e: Evidence) -> None:
+    B, S, D = SIZES["main"]
+    stays_and_repeats(e, "main", [(B, D), (B, S)], NAMES)
+    slopes_match(e, "main", NAMES)
+
+
+def values_right(e: Evidence) -> None:
+    weights_match(e)
+    context_matches(e)
+
+
+def lost_an_axis(e: Evidence) -> bool:
+    read(e, "main")
+    try:
+        for label in ("batch of one", "one state", "single"):
+            read(e, label)
+    except Wrong:
+        return True
+    return False
+
+
+def input_changed(e: Evidence) -> bool:
+    reply = e.reply("main")
+    return any(
+        differ(given, reply.arrays[f"after{i}"], 1e-6) for i, given in enumerate(e.args("main"))
+    )
+
+
+def swapped(e: Evidence) -> bool:
+    B, S, D = SIZES["main"]
+    return has_shape("main", 0, (B, S))(e) and has_shape("main", 1, (B, D))(e)
+
+
+def tell(name: str, sentence: str, hint: str) -> Misconception:
+    return mistake(name, sentence, hint, ("main", "wide"), read)
+
+
+exercise = Exercise(
+    id="attend",
+    asks=asks,
+    properties=(
+        Property(WEIGHTS, 4, weights_match),
+        Property(CONTEXT, 4, context_matches),
+        Property("a batch or a source of one works", 2, any_size_works, needs=(CONTEXT,)),
+        Property("inputs stay as they were, and gradients flow", 2, clean, needs=(CONTEXT,)),
+    ),
+    misconceptions=(
+        Misconception(
+            "changes-its-input",
+            "Your function changes the tensors it is given.",
+            "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
+            input_changed,
+        ),
+        Misconception(
+            "outputs-swapped",
+            "The two results are returned in the wrong order.",
+            "Return the context first, then the weights.",
+            swapped,
+        ),
+        tell(
+            "softmax-over-batch",
+            "Your softmax runs over the batch: weights of different sentences sum to one.",
+            "Sentences of a batch never meet. The source is the last axis: dim=-1.",
+        ),
+        tell(
+            "scaled-by-sqrt-d",
+            "Your scores are divided by the square root of d; this exercise has no scale.",
+            "The scale comes in a later notebook. Here the dot products stay as they are.",
+        ),
+        tell(
+            "scaled-by-d",
+            "Your scores are divided by d; this exercise has no scale.",
+            "A mean over components is a dot product divided by d: use the sum.",
+        ),
+        tell(
+            "mean-pooling",
+            "Every state gets the same weight: this is a plain mean.",
+            "The weights should depend on how well the query matches each state.",
+        ),
+        tell(
+            "argmax",
+            "Your weights pick the largest score alone instead of sharing by softmax.",
+            "A hard choice has no gradient. Use the softmax.",
+        ),
+        tell(
+            "raw-scores",
+            "You return the scores themselves; the softmax is missing.",
+            "Weights are softmax(scores): positive, and one in sum.",
+        ),
+        tell(
+            "sigmoid",
+            "Your weights are sigmoids: each lies in 0 to 1, but they do not sum to one.",
+            "Positions compete for attention: that is what the softmax does.",
+        ),
+        tell(
+            "exp-without-sum",
+            "Your weights are exp(scores), but nothing divides them by their sum.",
+            "softmax(z)_s = exp(z_s) / sum of all exp(z).",
+        ),
+        tell(
+            "sum-without-exp",
+            "Your scores are divided by their sum; the exponential is missing.",
+            "softmax(z)_s = exp(z_s) / sum of all exp(z).",
+        ),
+        tell(
+            "softmax-twice",
+            "The softmax is applied twice, which flattens the weights.",
+            "Once is enough.",
+        ),
+        tell(
+            "negative-scores",
+            "Your scores have the wrong sign: the best match gets the least weight.",
+            "A good match has a large dot product. Keep its sign.",
+        ),
+        tell(
+            "last-state-for-context",
+            "Your context is the last state alone: the bottleneck is back.",
+            "Multiply every state by its weight and add them up over the source.",
+        ),
+        tell(
+            "best-state-for-context",
+            "Your context is the state with the largest weight, not the weighted sum.",
+            "Multiply every state by its weight and add them up over the source.",
+        ),
+        tell(
+            "mean-state-for-context",
+            "Your context is the plain mean of the states; the weights are not used.",
+            "Multiply every state by its weight and add them up over the source.",
+        ),
+        tell(
+            "mean-for-sum",
+            "Your context is divided by the source length: a mean, not a sum.",
+            "The weights already sum to one. Use sum over the source axis, not mean.",
+        ),
+        tell(
+            "query-added",
+            "The query is added to the context.",
+            "Return the weighted sum of the states alone; the readout joins it with the query.",
+        ),
+        tell(
+            "scores-for-context",
+            "The context is made with the scores, not with the weights.",
+            "Take the softmax first, then the weighted sum.",
+        ),
+        Misconception(
+            "context-keeps-an-axis",
+            "The context keeps an axis of size one.",
+            "A query [B, 1, D] gives a context [B, 1, D]: take the axis out with squeeze(1).",
+            lambda e: (
+                e.reply("main").arrays["out0"].squeeze().shape == (4, 3)
+                and e.reply("main").arrays["out0"].ndim == 3
+            ),
+        ),
+        Misconception(
+            "batch-of-one-lost",
+            "A batch or a source of one loses an axis.",
+            "squeeze() without a number removes every axis of size one: name the axis.",
+            lost_an_axis,
+        ),
+        Misconception(
+            "graph-cut",
+            "The values are right, but a part of the computation is cut off from the gradient.",
+            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+            cut_off("main", NAMES, values_right),
+        ),
+    ),
+)
