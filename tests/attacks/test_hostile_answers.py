@@ -1,0 +1,126 @@
+"""Each hostile answer scores 0, and nothing is left of it when the next one comes."""
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+import pytest
+from hostile import ENDED, HARMLESS, LEAVES_TRACES
+from one_exercise import RIGHT, grade_answer
+
+from autograder.box import Box, Limits, why_unavailable
+
+pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
+# at the start of a line: a warning may quote the attacker's source
+FOUND = re.compile(r"^[\['\" ]*FOUND", re.M)
+WORD = secrets.token_hex(8)
+LIMITS = Limits(
+    wall_seconds=3.0, cpu_seconds=2, memory_bytes=1800 << 20, output_bytes=16 << 20, processes=48
+)
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory):
+    """A file, and a variable, that the grader can read and no submission may."""
+    path = tmp_path_factory.mktemp("course") / "gradebook.db"
+    path.write_text(WORD)
+    path.chmod(0o644)
+    path.parent.chmod(0o755)
+    os.environ["GRADEBOOK_PASSWORD"] = WORD
+    yield str(path)
+    del os.environ["GRADEBOOK_PASSWORD"]
+
+
+@pytest.fixture(scope="module")
+def box(secret):
+    with Box(workers=2, limits=LIMITS) as box:
+        yield box
+
+
+def processes_below(pid: int) -> set[int]:
+    """All processes that descend from this one."""
+    found, waiting = set(), [pid]
+    while waiting:
+        current = waiting.pop()
+        for path in Path(f"/proc/{current}/task").glob("*/children"):
+            try:
+                children = {int(word) for word in path.read_text().split()}
+            except OSError:
+                continue
+            found |= children
+            waiting += children
+    return found
+
+
+def assert_nothing_is_left(box):
+    """The zygote is alive and alone, and an honest answer still gets all its points."""
+    honest = grade_answer(RIGHT, box, "honest")
+    assert honest.points == honest.max_points, honest.answers
+    below = processes_below(box._process.pid)
+    assert len(below) <= 2, below  # bubblewrap's own first process, and the zygote
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_it_gets_no_points_and_finds_nothing(name, box, secret):
+    grades = grade_answer(HARMLESS[name].replace("{secret!r}", repr(secret)), box)
+    assert grades.points == 0
+    assert not FOUND.search(grades.printed), grades.printed
+    assert WORD not in grades.printed
+    assert_nothing_is_left(box)
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_it_is_stopped_and_gets_no_points(name, box):
+    status, answer = ENDED[name]
+    grades = grade_answer(answer, box)
+    assert grades.points == 0
+    assert status is None or grades.answers[0].box == status, grades.answers[0]
+    assert grades.seconds < 2 * LIMITS.wall_seconds + 2
+    assert_nothing_is_left(box)
+
+
+@pytest.mark.parametrize("name", LEAVES_TRACES)
+def test_the_next_submission_sees_nothing_of_it(name, box):
+    grade_answer(LEAVES_TRACES[name], box)
+    look = """
+import gc, os, socket
+seen = [f for d in ("/tmp", "/dev/shm", os.getcwd()) for f in os.listdir(d)]
+word = "TRACE-OF-" + "ANOTHER"
+seen += [o[:40] for o in gc.get_objects() if isinstance(o, str) and word in o]
+try:
+    socket.socket(socket.AF_UNIX).connect("\\0trace-of-another"); seen.append("socket")
+except OSError:
+    pass
+print("SEEN", seen)
+"""
+    grades = grade_answer(look, box)
+    assert "SEEN []" in grades.printed
+
+
+def test_the_suite_has_at_least_forty_attacks():
+    assert len(HARMLESS) + len(ENDED) >= 40
+
+
+def test_two_submissions_side_by_side_do_not_meet(box):
+    """Both at once: neither sees the other's processes, files or sockets."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    meet = """
+import os, socket, time
+server = socket.socket(socket.AF_UNIX); server.bind("\\0meeting-{me}"); server.listen()
+open("/tmp/{me}", "w").close(); open("/dev/shm/{me}", "w").close()
+deadline = time.time() + 1.0
+while time.time() < deadline:
+    for place in ("/tmp", "/dev/shm"):
+        if "{other}" in os.listdir(place): print("MET file")
+    try: socket.socket(socket.AF_UNIX).connect("\\0meeting-{other}"); print("MET socket")
+    except OSError: pass
+    try: os.kill(2, 0); print("MET process")
+    except OSError: pass
+    time.sleep(0.05)
+"""
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(grade_answer, meet.format(me="a", other="b"), box)
+        two = pool.submit(grade_answer, meet.format(me="b", other="a"), box)
+        assert "MET" not in one.result().printed + two.result().printed

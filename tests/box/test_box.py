@@ -1,0 +1,249 @@
+"""The box by itself: what comes back, what it costs, and how it says that it cannot be had."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.box import Box, BoxUnavailable, Job, Limits, inside, seccomp, walls, why_unavailable
+from course_utils.checks import wire
+
+needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
+pytestmark = pytest.mark.box
+REQUEST = wire.pack_request({"any": [wire.Ask("x", "value", {"names": ["x"]})]})
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Box(workers=2, limits=Limits(wall_seconds=30, cpu_seconds=8)) as box:
+        yield box
+
+
+def value_of(outcome):
+    """The list of numbers that the submission called x."""
+    assert outcome.status == "ok", outcome
+    return wire.unpack_response(outcome.frame)["any"][0].arrays["x"].ravel().tolist()
+
+
+@needs_box
+def test_arrays_come_back_as_they_are(box):
+    outcome = box.run(Job(("import torch", "x = torch.arange(6.).reshape(2, 3)"), REQUEST))
+    assert value_of(outcome) == [0, 1, 2, 3, 4, 5]
+
+
+@needs_box
+def test_an_exception_ends_its_cell_and_the_next_one_runs(box):
+    outcome = box.run(Job(("x = 1", "1 / 0", "x = x + 1"), REQUEST))
+    assert value_of(outcome) == [2]
+    assert "ZeroDivisionError" in outcome.printed
+
+
+@needs_box
+def test_magics_and_shell_commands_work_and_write_to_their_own_folder(box):
+    cells = ("%matplotlib inline", "!echo hello > note.txt", "x = [len(open('note.txt').read())]")
+    outcome = box.run(Job(cells, REQUEST))
+    assert value_of(outcome) == [6]
+
+
+@needs_box
+def test_check_and_ready_do_nothing_inside(box):
+    cells = ("from course_utils import check, ready", "x = [bool(ready('a')), bool(check('a'))]")
+    assert value_of(box.run(Job(cells, REQUEST))) == [False, False]
+
+
+@needs_box
+def test_a_loop_without_end_costs_its_cell_only(box):
+    outcome = box.run(Job(("while True: pass", "x = 3"), REQUEST))
+    assert value_of(outcome) == [3]
+    assert "share of the time" in outcome.printed
+
+
+@needs_box
+def test_outcomes_come_in_the_order_of_the_jobs(box):
+    jobs = [
+        Job((f"import time; time.sleep({0.3 if n == 0 else 0}); x = {n}",), REQUEST)
+        for n in range(12)
+    ]
+    numbers = [value_of(outcome) for outcome in box.map(jobs)]
+    assert numbers == [[n] for n in range(12)]
+
+
+@needs_box
+def test_memory_of_the_whole_tree_is_counted():
+    limits = Limits(wall_seconds=60, cpu_seconds=40, memory_bytes=1000 << 20)
+    grow = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        kept = bytearray(b"x") * (250 << 20); time.sleep(60); os._exit(0)
+time.sleep(60)
+"""
+    with Box(workers=1, limits=limits) as box:
+        assert box.run(Job((grow,), REQUEST)).status == "memory"
+
+
+@needs_box
+def test_a_zygote_that_died_is_replaced(box):
+    box.run(Job(("x = 1",), REQUEST))
+    box._process.kill()
+    box._process.wait()
+    assert value_of(box.run(Job(("x = 2",), REQUEST))) == [2]
+
+
+@needs_box
+def test_nothing_stays_behind_when_the_box_is_closed():
+    with Box(workers=1) as box:
+        box.run(Job(("x = 1",), REQUEST))
+        folder, process = box._folder, box._process
+    assert not folder.exists()
+    assert process.poll() is not None
+
+
+@needs_box
+def test_the_zygote_ends_when_its_supervisor_is_killed(tmp_path):
+    script = tmp_path / "supervisor.py"
+    script.write_text(
+        "import time\nfrom autograder.box import Box, Job\n"
+        "from course_utils.checks import wire\n"
+        "box = Box(workers=1); box.start()\n"
+        "box.run(Job(('x = 1',), wire.pack_request({})))\n"
+        "print(box._process.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as process:
+        zygote = int(process.stdout.readline())
+        process.kill()
+    deadline = time.monotonic() + 10
+    while running(zygote) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not running(zygote)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@needs_box
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_it_works_for_an_ordinary_user_as_well(tmp_path):
+    """The same run as uid 12345; folders of root's that the interpreter needs are opened up."""
+    script = tmp_path / "ordinary.py"
+    script.write_text(
+        "import os\nfrom autograder.box import Box, Job\n"
+        "from course_utils.checks import wire\n"
+        "with Box(workers=1) as box:\n"
+        "    outcome = box.run(Job(('import os; print(os.getuid(), os.listdir(\"/proc\"))',), "
+        "wire.pack_request({})))\n"
+        "print(os.getuid(), outcome.status, outcome.printed)\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 12345, 12345)
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(0o755)
+    prefix = Path(sys.base_prefix)
+    opened = []
+    if prefix.is_relative_to("/root"):
+        opened = ["--perms", "0755", "--tmpfs", "/root"]
+        for folder in [p for p in reversed(prefix.parents) if p.is_relative_to("/root/")][1:]:
+            opened += ["--perms", "0755", "--dir", str(folder)]
+        opened += ["--ro-bind", str(prefix), str(prefix)]
+    line = [
+        *("bwrap", "--dev-bind", "/", "/", *opened, "--cap-add", "ALL"),
+        *("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"),
+        *("env", f"HOME={home}", f"TMPDIR={home}", sys.executable, str(script)),
+    ]
+    result = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert result.stdout.split("\n")[0] == "12345 ok 65534 []", result.stderr
+
+
+def test_the_boxed_course_holds_nothing_that_judges(tmp_path):
+    inside.copy_course(tmp_path / "packages")
+    here = {str(p.relative_to(tmp_path / "packages")) for p in tmp_path.rglob("*") if p.is_file()}
+    checks = {name for name in here if name.startswith("course_utils/checks/")}
+    assert checks >= {"course_utils/checks/wire.py", "course_utils/checks/probes/__init__.py"}
+    for name in checks:
+        rest = name.removeprefix("course_utils/checks/")
+        assert rest in ("wire.py", "__init__.py") or rest.startswith("probes/"), name
+    assert not [name for name in here if name.endswith((".npz", ".ipynb"))]
+    assert not [name for name in here if name.startswith("autograder")]
+
+
+def test_the_probe_side_imports_nothing_that_judges(tmp_path):
+    """The copy must work by itself, without the course beside it."""
+    inside.copy_course(tmp_path / "packages")
+    code = (
+        f"import sys; sys.path = [{str(tmp_path / 'packages')!r}] + "
+        "[p for p in sys.path if 'site-packages' in p or 'lib' in p and 'editable' not in p]; "
+        "sys.meta_path = [f for f in sys.meta_path if 'editable' not in str(f).lower()]; "
+        "import course_utils.checks.probes, pkgutil, importlib; "
+        "[importlib.import_module(m.name) for m in pkgutil.walk_packages("
+        "course_utils.checks.probes.__path__, 'course_utils.checks.probes.')]; "
+        "print(sorted(m for m in sys.modules if m.startswith(('course_utils.checks.', 'autograder')) "
+        "and 'probes' not in m))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert result.stdout.strip() == "['course_utils.checks.wire']"
+
+
+def test_only_a_whitelist_is_bound():
+    line = walls.command(Path("/nowhere/packages"), None)
+    bound = [line[i + 1] for i, word in enumerate(line) if word in ("--bind", "--ro-bind")]
+    assert "/" not in bound and "--bind" not in line
+    repository = Path(walls.__file__).parents[2]
+    for path in bound:
+        inside_repository = Path(path).is_relative_to(repository)
+        packages = any(
+            f.is_relative_to(path) or Path(path).is_relative_to(f) for f in walls.package_folders()
+        )
+        assert not inside_repository or packages or Path(path).name in walls.INNER_FILES, path
+        assert not repository.is_relative_to(path), path
+
+
+def test_without_bubblewrap_it_says_so_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(BoxUnavailable, match=r"apt install bubblewrap.*--unsafe"):
+        Box().start()
+
+
+def test_without_namespaces_it_gives_the_reason_and_the_remedy(monkeypatch):
+    class Refused:
+        returncode, stderr = 1, "bwrap: setting up uid map: Permission denied"
+
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/bwrap")
+    monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: Refused)
+    with pytest.raises(
+        BoxUnavailable, match=r"uid map: Permission denied.*(sysctl|Docker).*--unsafe"
+    ):
+        Box().start()
+
+
+def test_on_another_system_it_points_to_linux(monkeypatch):
+    monkeypatch.setattr(walls.platform, "system", lambda: "Darwin")
+    assert "Linux container" in why_unavailable()
+
+
+def test_unsafe_runs_with_limits_and_without_walls(monkeypatch):
+    monkeypatch.setattr(walls, "why_unavailable", lambda: "no namespaces here.")
+    with Box(workers=1, limits=Limits(wall_seconds=6, cpu_seconds=2), unsafe=True) as box:
+        assert value_of(box.run(Job(("x = [2]",), REQUEST))) == [2]
+        assert box.run(Job(("import os; os._exit(3)",), REQUEST)).status == "crashed"
+        outcome = box.run(
+            Job(("import signal; signal.signal(26, signal.SIG_IGN)\nwhile 1: pass",), REQUEST)
+        )
+        assert outcome.status == "timeout"
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_the_filter_is_a_list_of_whole_instructions_that_ends_in_allow(machine):
+    code = seccomp.program(machine)
+    assert len(code) % 8 == 0 and len(code) // 8 < 4096
+    assert code[-8:] == b"\x06\x00\x00\x00\x00\x00\xff\x7f"
