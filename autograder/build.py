@@ -371,8 +371,8 @@ def _source_path(name: str) -> Path:
 
 def release(course: Path, name: str, database: bool = False) -> NotebookNode:
     """Run nbgrader's generate_assignment on one assignment of a course directory."""
-    from nbgrader.coursedir import CourseDirectory
     from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
 
     config = nbgrader_config(course)
     config.CourseDirectory.assignment_id = name

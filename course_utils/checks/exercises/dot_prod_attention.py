@@ -347,7 +347,6 @@ def _nothing_learns(e: Evidence) -> bool:
 
 def _batch_of_one_lost(e: Evidence) -> bool:
     read(e, "main")
-    B, T, S, D = SIZES["batch of one"]
     try:
         read(e, "batch of one")
         read(e, "one step")

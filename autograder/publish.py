@@ -1,0 +1,109 @@
+"""Writes the student's copy of the course: notebooks and course_utils, and nothing that tells."""
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+
+from autograder import build
+from course_utils import register
+
+ROOT = Path(__file__).parent.parent
+TEMPLATES = Path(__file__).with_name("student_copy")
+# Words that no file for students may hold: each would lead to a solution or a hidden check.
+TELLING = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "BEGIN MARK SCHEME", "hidden_check")
+
+
+class PublishError(Exception):
+    """The copy cannot be written as asked: a sentence with the place and what to do."""
+
+
+def publish(folder: Path, solutions: bool = False) -> list[Path]:
+    """Write the copy into `folder`; the files written. An existing git history is kept."""
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()) and not (folder / ".attention-course").exists():
+        raise PublishError(
+            f"{folder} is not empty and is no earlier copy of the course. Give a new folder."
+        )
+    built = build.build()
+    problems = build.stale(built)
+    if problems:
+        raise PublishError(problems[0])
+    try:
+        for old in ("notebooks", "course_utils", "solutions"):
+            shutil.rmtree(folder / old, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".attention-course").write_text("Written by `autograder publish`.\n")
+        build.write(built, folder / "notebooks")
+        shutil.copytree(
+            ROOT / "course_utils",
+            folder / "course_utils",
+            ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info"),
+        )
+        for template in sorted(TEMPLATES.iterdir()):
+            text = template.read_text(encoding="utf-8")
+            (folder / template.name).write_text(_fill_in(text), encoding="utf-8")
+        if (ROOT / "LICENSE").exists():
+            shutil.copy(ROOT / "LICENSE", folder / "LICENSE")
+        if solutions:
+            _write_solutions(folder / "solutions")
+    except OSError as problem:
+        raise PublishError(f"{folder} cannot be written: {problem.strerror}.") from problem
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and ".git" not in p.parts)
+    _refuse_telling(folder, files)
+    return files
+
+
+def _fill_in(text: str) -> str:
+    rows = [
+        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {n.minutes} | "
+        f"{register.points(n.name):g} | {n.objectives} |"
+        for n in register.notebooks()
+        if n.name in build.names()
+    ]
+    table = "| notebook | minutes | points | you learn to |\n| --- | --- | --- | --- |\n"
+    text = text.replace("{{dependencies}}", _dependencies())
+    text = text.replace("{{version}}", _version())
+    return text.replace("{{title}}", register.title()).replace("{{table}}", table + "\n".join(rows))
+
+
+def _project() -> dict:
+    import tomllib
+
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def _dependencies() -> str:
+    return "\n".join(f'    "{d}",' for d in _project()["dependencies"])
+
+
+def _version() -> str:
+    return _project()["version"]
+
+
+def _write_solutions(folder: Path) -> None:
+    """The solved notebooks, for after the deadline: no hidden test, no rubric."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in build.names():
+        notebook = build.read_source(build.SOURCES / f"{name}.py")
+        for cell in notebook.cells:
+            cell.source = build.HIDDEN.sub("", cell.source)
+            cell.source = build.RUBRIC.sub("", cell.source)
+            cell.source = re.sub(r"^[ \t]*### (BEGIN|END) SOLUTION\n?", "", cell.source, flags=re.M)
+            cell.source = re.sub(r"\n{3,}", "\n\n", cell.source).strip()
+            cell.metadata.pop("nbgrader", None)
+        nbformat.validate(notebook)
+        (folder / f"{name}.ipynb").write_text(build.to_json(notebook), encoding="utf-8")
+
+
+def _refuse_telling(folder: Path, files: list[Path]) -> None:
+    for path in files:
+        if path.suffix not in (".py", ".ipynb", ".md", ".toml", ".yml"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        found = [word for word in TELLING if word in text]
+        if found:
+            raise PublishError(
+                f"{path.relative_to(folder)} says {found[0]!r}, which students must not get."
+            )
