@@ -1,0 +1,318 @@
+"""sample_next: draw a token from softmax(logits / temperature), among the top_k best.
+
+The tokens are random, so the verdict counts them. Chernoff's bound says how far a count may
+stray: of n draws, the share s of a token with probability p has n KL(s, p) >= x with a chance of
+at most exp(-x) on either side. With LIMIT for x, seven tokens, seven questions and three seeds a
+right answer fails by chance less often than once in 10^9 checks.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, differ
+from course_utils.checks.wire import Ask
+
+LIMIT = 28.0
+LOGITS = np.array([2.4, 1.2, 0.5, -0.4, -1.0, -1.6, -2.2])
+V = len(LOGITS)
+QUESTIONS = {  # label: (named arguments, number of draws)
+    "plain": ({}, 400),
+    "cold": ({"temperature": 0.4}, 300),
+    "hot": ({"temperature": 2.5}, 300),
+    "top-k": ({"top_k": 3}, 400),
+    "both": ({"temperature": 0.5, "top_k": 4}, 150),
+    "one": ({"top_k": 1}, 8),
+    "all": ({"top_k": V + 3}, 100),
+    "no generator": ({}, 100),
+}
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (named, count) in QUESTIONS.items():
+        logits = rng.permutation(LOGITS + rng.uniform(-0.1, 0.1, V)) + rng.uniform(-1, 1)
+        options = {
+            "target": "sample_next",
+            "args": [logits],
+            "kwargs": named,
+            "seed": None if label == "no generator" else int(rng.integers(2**31)),
+            "count": count,
+            "again": 60 if label == "plain" else 0,
+        }
+        questions.append(Ask(label, "draws", options))
+    return questions
+
+
+def counts(e: Evidence, label: str) -> np.ndarray:
+    """How often each token came, as a share of all draws."""
+    tokens = e.reply(label).arrays["tokens"]
+    strange = tokens[(tokens < 0) | (tokens >= V)]
+    if strange.size:
+        kind = e.reply(label).notes.get("kind", "")
+        raise Wrong(
+            f"It should return a token from 0 to {V - 1}, and returns "
+            + (f"{strange[0]}." if kind == "int" else f"{kind}."),
+            "Return the number of the token as an int.",
+        )
+    return np.bincount(tokens, minlength=V)
+
+
+def divergence(share: float, p: float) -> float:
+    """KL between two coins, one that falls heads with `share`, one with `p`."""
+    total = 0.0
+    for one, other in ((share, p), (1 - share, 1 - p)):
+        if one > 0:
+            total += math.inf if other <= 0 else one * math.log(one / other)
+    return total
+
+
+def consistent(found: np.ndarray, probabilities: np.ndarray) -> bool:
+    """Whether the counts can be draws with these probabilities."""
+    n = found.sum()
+    return all(n * divergence(c / n, p) < LIMIT for c, p in zip(found, probabilities))
+
+
+def follows(e: Evidence, label: str, message: str, hint: str) -> None:
+    found, expected = counts(e, label), e.expected(label)["right"]
+    if not consistent(found, expected):
+        raise Wrong(message, hint, expected[None], found[None] / found.sum(), ("share", "token"))
+
+
+def plain_follows(e: Evidence) -> None:
+    follows(
+        e,
+        "plain",
+        "The tokens do not come as often as softmax(logits) says.",
+        "Draw with torch.multinomial(probabilities, 1, generator=generator).",
+    )
+
+
+def temperature_follows(e: Evidence) -> None:
+    for label in ("cold", "hot"):
+        temperature = QUESTIONS[label][0]["temperature"]
+        follows(
+            e,
+            label,
+            f"With temperature={temperature} the tokens do not come as often as they should.",
+            "Divide the logits by the temperature before the softmax.",
+        )
+
+
+def top_k_follows(e: Evidence) -> None:
+    for label in ("top-k", "both", "one", "all"):
+        called = ", ".join(f"{k}={v}" for k, v in QUESTIONS[label][0].items())
+        follows(
+            e,
+            label,
+            f"With {called} and {V} tokens the shares are wrong.",
+            "Only the top_k largest logits stay; the others get probability 0. If there are fewer "
+            "tokens than top_k, all stay.",
+        )
+
+
+def generator_decides(e: Evidence) -> None:
+    arrays = e.reply("plain").arrays
+    if not np.array_equal(arrays["tokens"][: len(arrays["again"])], arrays["again"]):
+        raise Wrong(
+            "Two generators with the same seed give different tokens.",
+            "Hand `generator` on to the function that draws.",
+        )
+
+
+def manners(e: Evidence) -> None:
+    kind = e.reply("plain").notes.get("kind", "")
+    if kind != "int":
+        raise Wrong(f"It should return an int, and returns {kind}.", "A tensor has .item().")
+    given = e.args("top-k")[0]
+    if differ(given, e.array("top-k", "after0", given.shape), 1e-9):
+        raise Wrong(
+            "Your function changes the logits it is given.",
+            "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
+        )
+    follows(e, "no generator", "Without a generator the shares are wrong.", "")
+
+
+# ---- misconceptions -----------------------------------------------------------
+
+
+DRAWING = ("always-the-best", "all-alike", "softmax-twice")
+TEMPERATURE = ("temperature-ignored", "temperature-multiplied")
+TOP_K = (
+    "top-k-ranks",
+    "top-k-smallest",
+    "top-k-uniform",
+    "top-k-masked-with-zero",
+    "top-k-ignored",
+    "top-k-one-fewer",
+    "top-k-one-more",
+)
+
+
+def shares_of(name: str, rivals: tuple[str, ...], *labels: str) -> Callable[[Evidence], bool]:
+    """In all these questions the counts are wrong, and of all mistakes this explains them best."""
+
+    def matches(e: Evidence) -> bool:
+        for label in labels:
+            found, expected = counts(e, label), e.expected(label)
+            if not consistent(found, expected[name]) or consistent(found, expected["right"]):
+                return False
+            if any(surprise(found, expected[r]) < surprise(found, expected[name]) for r in rivals):
+                return False
+        return True
+
+    return matches
+
+
+def surprise(found: np.ndarray, probabilities: np.ndarray) -> float:
+    """Minus the logarithm of how probable the draws are; infinite if one is impossible."""
+    drawn = found > 0
+    with np.errstate(divide="ignore"):
+        return float(-(found[drawn] * np.log(probabilities[drawn])).sum())
+
+
+def input_changed(e: Evidence) -> bool:
+    return any(
+        differ(e.args(label)[0], np.nan_to_num(e.reply(label).arrays["after0"], neginf=-99), 1e-9)
+        for label in ("cold", "top-k")
+    )
+
+
+def returns_a_tensor(e: Evidence) -> bool:
+    plain_follows(e)
+    return e.reply("plain").notes.get("kind", "").startswith("a tensor")
+
+
+def generator_ignored(e: Evidence) -> bool:
+    plain_follows(e)
+    arrays = e.reply("plain").arrays
+    return not np.array_equal(arrays["tokens"][: len(arrays["again"])], arrays["again"])
+
+
+def fails_beyond_all(e: Evidence) -> bool:
+    follows(e, "top-k", "", "")
+    try:
+        e.reply("all")
+    except Wrong:
+        return True
+    return False
+
+
+PLAIN = "the tokens follow softmax(logits)"
+
+exercise = Exercise(
+    id="sample-next",
+    asks=asks,
+    properties=(
+        Property(PLAIN, 0.4, plain_follows),
+        Property("temperature sharpens and flattens", 0.5, temperature_follows),
+        Property("top_k keeps the k best", 0.5, top_k_follows),
+        Property("the generator decides", 0.25, generator_decides, needs=(PLAIN,)),
+        Property(
+            "it returns an int, leaves the logits alone, and works without a generator",
+            0.35,
+            manners,
+            needs=(PLAIN,),
+        ),
+    ),
+    misconceptions=(
+        Misconception(
+            "changes-its-input",
+            "Your function changes the logits it is given.",
+            "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
+            input_changed,
+        ),
+        Misconception(
+            "always-the-best",
+            "It always returns the most probable token: nothing is drawn.",
+            "argmax is greedy decoding. Draw with torch.multinomial.",
+            shares_of("always-the-best", DRAWING, "plain", "hot"),
+        ),
+        Misconception(
+            "all-alike",
+            "All tokens come equally often: the logits have no effect.",
+            "Draw with the probabilities softmax(logits / temperature).",
+            shares_of("all-alike", DRAWING + TEMPERATURE, "cold"),
+        ),
+        Misconception(
+            "softmax-twice",
+            "The softmax is taken twice, which makes the tokens almost alike.",
+            "torch.multinomial wants probabilities; Categorical(logits=...) wants logits.",
+            shares_of("softmax-twice", DRAWING + TEMPERATURE, "cold"),
+        ),
+        Misconception(
+            "temperature-ignored",
+            "The temperature has no effect.",
+            "Divide the logits before the softmax: probabilities divided by a constant are drawn "
+            "as if nothing had happened.",
+            shares_of("temperature-ignored", TEMPERATURE, "cold", "hot"),
+        ),
+        Misconception(
+            "temperature-multiplied",
+            "The logits are multiplied by the temperature; they should be divided.",
+            "A high temperature should make the tokens more alike.",
+            shares_of("temperature-multiplied", TEMPERATURE, "cold", "hot"),
+        ),
+        Misconception(
+            "top-k-ranks",
+            "It returns the place among the k best, not the number of the token.",
+            "torch.topk gives values and indices: the place drawn picks one of the indices.",
+            shares_of("top-k-ranks", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-smallest",
+            "The k least probable tokens are kept.",
+            "torch.topk gives the largest; argsort starts with the smallest.",
+            shares_of("top-k-smallest", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-uniform",
+            "The k best tokens are drawn equally often.",
+            "Among those kept, the softmax still decides.",
+            shares_of("top-k-uniform", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-masked-with-zero",
+            "The logits that are left out are set to 0; a logit of 0 is not a probability of 0.",
+            "Set them to minus infinity: exp of that is 0.",
+            shares_of("top-k-masked-with-zero", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-ignored",
+            "top_k has no effect: tokens outside the k best are drawn.",
+            "Set the logits of all others to minus infinity.",
+            shares_of("top-k-ignored", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-one-fewer",
+            "One token too few is kept.",
+            "The k-th best token stays: >= the k-th largest logit, not >.",
+            shares_of("top-k-one-fewer", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-one-more",
+            "One token too many is kept.",
+            "Sorted from the largest, the k-th best stands at place k - 1.",
+            shares_of("top-k-one-more", TOP_K, "top-k"),
+        ),
+        Misconception(
+            "top-k-larger-than-vocabulary",
+            "A top_k larger than the number of tokens raises an error.",
+            "min(top_k, len(logits)) helps.",
+            fails_beyond_all,
+        ),
+        Misconception(
+            "generator-ignored",
+            "The generator has no effect: the same seed gives other tokens.",
+            "Hand `generator` on to the function that draws.",
+            generator_ignored,
+        ),
+        Misconception(
+            "returns-a-tensor",
+            "It returns a tensor, not an int.",
+            "Add .item() at the end.",
+            returns_a_tensor,
+        ),
+    ),
+)
