@@ -1,6 +1,7 @@
 """The attention editor: change a number, a mask or a choice, and see every step of the chain."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import ipywidgets as widgets
 
@@ -38,7 +39,7 @@ class AttentionEditor(View):
 
     title = "Attention editor"
 
-    def __init__(self, state: AttentionState, preset_name: str | None = None):
+    def __init__(self, state: AttentionState):
         super().__init__()
         self.state = state
         self._quiet = False
@@ -50,7 +51,7 @@ class AttentionEditor(View):
         # Fields share one layout and one style: an 8 by 8 grid is then 64 models, not 192.
         self._cell_layout = widgets.Layout(width=_CELL, margin="1px")
         self._cell_style = widgets.Text().style
-        self._make_controls(preset_name)
+        self._make_controls()
         self._refresh()
 
     # What a notebook asks for ---------------------------------------------------------------
@@ -75,11 +76,10 @@ class AttentionEditor(View):
 
     # Controls --------------------------------------------------------------------------------
 
-    def _make_controls(self, preset_name: str | None) -> None:
+    def _make_controls(self) -> None:
         presets = [("your own", ""), *((p.label, name) for name, p in PRESETS.items())]
         challenges = [("none", ""), *((c.title, name) for name, c in CHALLENGES.items())]
         self._preset = menu("Start from", presets, "270px")
-        self._preset.value = preset_name or ""
         self._challenge = menu("Challenge", challenges, "290px")
         self._undo = button("Undo", "70px")
         self._redo = button("Redo", "70px")
@@ -186,10 +186,8 @@ class AttentionEditor(View):
     def _load_challenge(self, name: str) -> None:
         if name:
             self.state.load(CHALLENGES[name].begin())
-        elif self._preset.value:
-            self.state.load(preset(self._preset.value))
         else:
-            self.state.load(make_setup(**self.state.setup.matrices))
+            self.state.load(replace(self.state.setup, challenge=None))
 
     # From a change to the picture -------------------------------------------------------------
 
@@ -248,6 +246,7 @@ class AttentionEditor(View):
         with self._without_echo():
             # Colab's ipywidgets shows None as an empty menu, so "" stands for no challenge.
             self._challenge.value = setup.challenge or ""
+            self._preset.value = setup.origin
             self._undo.disabled = not state.history.can_undo
             self._redo.disabled = not state.history.can_redo
             free = state.challenge is None
@@ -400,8 +399,7 @@ def attention_editor(
         return AttentionEditor(new_state(CHALLENGES[challenge].begin()))
     if matrices_and_choices and start is None:
         return AttentionEditor(new_state(make_setup(**matrices_and_choices)))
-    start = start or "self-attention"
-    setup = preset(start)
+    setup = preset(start or "self-attention")
     if matrices_and_choices:
         choices = {
             "scale": setup.scale,
@@ -411,4 +409,4 @@ def attention_editor(
             "seen": setup.seen,
         }
         setup = make_setup(**{**setup.matrices, **choices, **matrices_and_choices})
-    return AttentionEditor(new_state(setup), start)
+    return AttentionEditor(new_state(setup))

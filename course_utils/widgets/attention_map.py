@@ -16,7 +16,7 @@ MEAN, ALL_HEADS, ALL_ROWS = -1, -2, -1
 def _as_array(weights) -> np.ndarray:
     # A torch tensor knows how to leave its graph and its device; torch itself is not needed here.
     if hasattr(weights, "detach"):
-        weights = weights.detach().cpu()
+        weights = weights.detach().cpu().double().numpy()
     array = np.array(weights, dtype=float)
     if array.ndim == 2:
         array = array[None]

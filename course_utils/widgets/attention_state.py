@@ -43,6 +43,7 @@ class Setup:
     mask: str = "none"
     seen: np.ndarray | None = None
     challenge: str | None = None
+    origin: str = ""  # the preset that it started from
 
     @property
     def direct(self) -> bool:

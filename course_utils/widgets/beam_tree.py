@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .numbers import shown
+from .numbers import fixed
 from .picture import svg, text
 from .view import Explorer, button, menu, tick
 
@@ -134,13 +134,11 @@ def _drawing(state: BeamState) -> str:
         state_word = "kept" if node.kept else "dropped"
         if node.finished:
             state_word = "finished"
-        parts.append(
-            text(x + 7, y + 27, f"{shown(node.score, 2)} {state_word}", size=10, class_="q")
-        )
+        parts.append(text(x + 7, y + 27, f"{fixed(node.score)} {state_word}", size=10, class_="q"))
     bs, bp = state.best
     words = (
         f"Beam search up to step {state.step + 1}. Best so far: {state.sentence(bs, bp)}, score "
-        f"{shown(state.steps[bs][bp].score, 2)}."
+        f"{fixed(state.steps[bs][bp].score)}."
     )
     return svg(24 + len(columns) * wide, 40 + tallest * high, words, parts)
 
@@ -157,7 +155,7 @@ def _table(state: BeamState) -> str:
         sentence = escape(state.sentence(state.step, p))
         rows.append(
             f'<tr><th scope="row">{rank}</th><td style="text-align:left">{sentence}</td>'
-            f"<td>{shown(node.score, 2)}</td><td>{fate}</td></tr>"
+            f"<td>{fixed(node.score)}</td><td>{fate}</td></tr>"
         )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", "sentence", "score", "fate"))
     return (
@@ -169,7 +167,7 @@ def _table(state: BeamState) -> str:
 def beam_picture(state: BeamState) -> tuple[str, str]:
     """The picture as HTML, and the same in words."""
     bs, bp = state.best
-    best = f"Best so far: {state.sentence(bs, bp)} ({shown(state.steps[bs][bp].score, 2)})."
+    best = f"Best so far: {state.sentence(bs, bp)} ({fixed(state.steps[bs][bp].score)})."
     earlier = state.step - _COLUMNS + 1
     note = f" Steps 1 to {earlier} are out of the picture." if earlier > 0 else ""
     body = f"{_drawing(state)}<p>{escape(best + note)}</p>{_table(state)}"

@@ -42,7 +42,7 @@ class Challenge:
 
     @property
     def may_edit_words(self) -> str:
-        words = {"mask": "the mask", "temperature": "the temperature"}
+        words = {"mask": "the mask", "temperature": "the temperature", "Q2": "Q of head 2"}
         return " and ".join(words.get(name, name) for name in self.may_edit)
 
     def begin(self) -> Setup:
@@ -189,8 +189,8 @@ _ALL = (
     Challenge(
         "two-heads-noise",
         "Two heads against the noise",
-        "Each key is multiplied by noise (mean 1, variance 0.1). Change Q and Q2 so that the "
-        f"output stays at the mean of v1 and v2: over {_DRAWS} draws its mean error is at most "
+        "Each key is multiplied by noise (mean 1, variance 0.1). Change Q of both heads so that "
+        f"the output stays at the mean of v1 and v2: over {_DRAWS} draws its mean error is at most "
         "0.05.",
         ("Q", "Q2"),
         _start_noise,

@@ -45,7 +45,7 @@ def shown(value: float, decimals: int = 3) -> str:
     if size == 0 or 0.5 * 10**-decimals <= size < 1e5:
         text = f"{value:.{decimals}f}"
         # 2.000 is kept where it stands for 1.9998: a bare 2 would claim too much.
-        if "." in text and float(text) == value:
+        if "." in text and math.isclose(float(text), value, rel_tol=1e-9):
             text = text.rstrip("0").rstrip(".")
         if text == "-0":
             text = "0"
@@ -53,6 +53,11 @@ def shown(value: float, decimals: int = 3) -> str:
         mantissa, exponent = f"{value:.1e}".split("e")
         text = f"{mantissa}e{int(exponent)}"
     return text.replace("-", "−")
+
+
+def fixed(value: float, decimals: int = 2) -> str:
+    """A number with always as many decimals, for columns of scores."""
+    return f"{value:.{decimals}f}".replace("-", "−")
 
 
 def weight(value: float) -> str:

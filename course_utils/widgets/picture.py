@@ -169,7 +169,7 @@ def plot(
     parts = axes(
         (left, top, right, bottom),
         [(place(x, low)[0], label) for x, label in x_ticks],
-        [(place(first, y)[1], shown(y, 2)) for y in y_ticks],
+        [(place(first, y)[1], shown(y)) for y in y_ticks],
         x_label,
         y_label,
     )

@@ -1,7 +1,7 @@
 """Every set of matrices in the course's pen-and-paper questions, ready for the editor."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,4 +93,4 @@ def preset(name: str) -> Setup:
     """The setup of that name, or ValueError with the names there are."""
     if name not in PRESETS:
         raise ValueError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
-    return PRESETS[name].make()
+    return replace(PRESETS[name].make(), origin=name)

@@ -67,16 +67,16 @@ class SoftmaxState:
 
 def _bars(state: SoftmaxState) -> str:
     found = state.weights()
-    step, high, base = 52, 130.0, 168
+    step, high, base = 62, 130.0, 168
     parts = []
     for i, value in enumerate(found.tolist()):
         x = 24 + i * step
         parts.append(
-            f'<rect class="d1" x="{x}" y="{base - high * value:.1f}" width="34" '
+            f'<rect class="d1" x="{x}" y="{base - high * value:.1f}" width="42" '
             f'height="{max(high * value, 1):.1f}"/>'
         )
-        parts.append(text(x + 17, base - high * value - 5, weight(value), anchor="middle"))
-        parts.append(text(x + 17, base + 16, f"k{i + 1}", anchor="middle", class_="q"))
+        parts.append(text(x + 21, base - high * value - 5, weight(value), anchor="middle"))
+        parts.append(text(x + 21, base + 16, f"k{i + 1}", anchor="middle", class_="q"))
     width = 32 + len(found) * step
     parts.append(f'<path class="axis" d="M14 {base}H{width - 8}"/>')
     parts.append(text(14, 16, "weights"))

@@ -45,7 +45,10 @@ def button(label: str, width: str) -> widgets.Button:
 def wrapped(children) -> widgets.Box:
     """Controls in a row that breaks where the page is narrow."""
     return widgets.Box(
-        children, layout=widgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
+        children,
+        layout=widgets.Layout(
+            flex_flow="row wrap", align_items="center", width="100%", grid_gap="0 12px"
+        ),
     )
 
 

@@ -1,0 +1,61 @@
+"""The cells of a notebook that shows every widget, for the browser tests."""
+
+DATA = """\
+import numpy as np
+from course_utils.widgets import *
+
+rng = np.random.default_rng(0)
+weights = rng.dirichlet(np.full(7, 0.4), size=(2, 6))
+source = "eine Familie spaziert durch einen Park .".split()
+target = "a family walks through a park".split()
+grid_data = [
+    {"cell": cell, "attention": attention, "hidden": hidden, "length": length, "seed": seed,
+     "train_accuracy": 0.99, "valid_accuracy": 0.97 if attention else min(0.95, hidden / length / 8 + 0.03 * seed)}
+    for cell in ("gru", "rnn") for attention in (True, False)
+    for hidden in (8, 16, 32, 64) for length in (5, 10, 20, 30) for seed in range(3)
+]
+words = ["a", "family", "walks", "through", "park", "people"]
+steps = [[{"token": words[i], "score": -0.4 - i, "kept": i < 3} for i in range(5)]]
+for step in range(1, 9):
+    alive = [i for i, node in enumerate(steps[-1]) if node["kept"] and not node.get("finished")]
+    entries = [
+        {"token": words[(step + i + j) % 6], "parent": i,
+         "score": steps[-1][i]["score"] - 0.31 * (j + 1) - 0.17 * i}
+        for i in alive for j in range(3)
+    ]
+    entries.sort(key=lambda entry: -entry["score"])
+    for rank, entry in enumerate(entries):
+        entry["kept"] = rank < 3
+    entries[0]["finished"] = step == 5
+    steps.append(entries)
+eight = {name: rng.normal(size=(8, 8)).round(2) for name in ("X", "W_Q", "W_K", "W_V")}
+"""
+
+# From an edit to what leaves the kernel, for a picture that is on the page.
+LATENCY = """\
+import statistics, time
+
+timed = attention_editor(mask="causal", **eight)
+display(timed)
+spent = []
+for turn in range(15):
+    start = time.perf_counter()
+    timed._field("W_K", 3, 4).value = str(turn + 10)
+    spent.append(1000 * (time.perf_counter() - start))
+print("median", statistics.median(spent), "ms")
+"""
+
+CELLS = {
+    "editor": 'editor = attention_editor("single-query")\neditor',
+    "challenge": 'challenge = attention_editor(challenge="copy-one")\nchallenge',
+    "two_heads": 'attention_editor("two-heads")',
+    "eight_by_eight": 'attention_editor(mask="custom", seen=np.tri(8), **eight)',
+    "softmax": "softmax_explorer(scaled=False)",
+    "permutation": "view = permutation_explorer(positions=True)\nview.show(view.state.reversed())\nview",
+    "position": "position_explorer()",
+    "attention_map": 'attention_map(weights, source, target, title="German to English", head=-2)',
+    "attention_row": "rows = attention_map(weights, source, target)\nrows._step(1)\nrows",
+    "bottleneck": "bottleneck_explorer(grid_data)",
+    "beam": "beam_tree(steps)",
+    "latency": LATENCY,
+}
