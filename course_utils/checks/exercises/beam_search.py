@@ -1,0 +1,377 @@
+"""beam_search: the best of `beam` prefixes at each step, against an exhaustive search.
+
+`step` stands for a model: a table of log-probabilities, one row for each prefix. With a beam
+that holds everything, the search must find what trying every sequence finds. With a narrow one
+there are several right ways to treat sequences that have ended; each is accepted.
+"""
+
+import numpy as np
+
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.probes.decode import next_words
+from course_utils.checks.wire import Ask
+
+START, END = 0, 1
+ROWS = 211
+# label: V, beam, max_length, length_penalty (None: not given)
+WIDE = {"wide": (4, 400, 4, None), "wide, by length": (4, 400, 4, 1.0)}
+NARROW = {
+    "narrow 1": (6, 2, 5, None),
+    "narrow 2": (7, 3, 6, 0.0),
+    "narrow 3": (5, 2, 6, None),
+    "narrow, by length": (6, 3, 6, 1.0),
+    "narrow, by a root of length": (6, 3, 5, 0.5),
+}
+ONE = {"beam of one": (6, 1, 6, None)}
+LIMITS = {"one word at most": (5, 2, 1, 1.0), "never ends": (5, 2, 4, 1.0)}
+SIZES = {**WIDE, **NARROW, **ONE, **LIMITS}
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    return [_ask(label, rng) for label in SIZES]
+
+
+def _ask(label: str, rng: np.random.Generator) -> Ask:
+    V, beam, max_length, penalty = SIZES[label]
+    while True:
+        scores = 1.3 * rng.standard_normal((ROWS, V))
+        scores[:, START] -= 5
+        scores[:, END] += -40 if label == "never ends" else 0.3
+        table = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        if label not in WIDE or _tells_apart(table, max_length, penalty or 0.0):
+            break
+    return Ask(
+        label,
+        "decode",
+        {
+            "target": "beam_search",
+            "args": [START, END, beam, max_length],
+            "kwargs": {} if penalty is None else {"length_penalty": penalty},
+            "table": table,
+            "max_calls": 3000,
+        },
+    )
+
+
+# --- trying everything: slow, and not a beam search ------------------------------------------
+
+
+def log_probability(tokens, table: np.ndarray) -> float:
+    """The sum of the log-probabilities of the words that follow the start."""
+    prefix, total = [START], 0.0
+    for token in tokens:
+        total += next_words(prefix, table)[token]
+        prefix.append(token)
+    return float(total)
+
+
+def every_sequence(table: np.ndarray, max_length: int, prefix=(START,), total=0.0):
+    """Every sequence that ends with `end`, and every one that is cut off, with its sum."""
+    for word, value in enumerate(next_words(prefix, table)):
+        longer = (*prefix, word)
+        if word == END or len(longer) > max_length:
+            yield list(longer[1:]), total + value
+        else:
+            yield from every_sequence(table, max_length, longer, total + value)
+
+
+def best_of_all(table: np.ndarray, max_length: int, penalty: float) -> tuple[list[int], float]:
+    """The best of all sequences, and its score."""
+    scored = (
+        (tokens, total / len(tokens) ** penalty)
+        for tokens, total in every_sequence(table, max_length)
+    )
+    return max(scored, key=lambda pair: pair[1])
+
+
+def _tells_apart(table: np.ndarray, max_length: int, penalty: float) -> bool:
+    """Whether the best sequence is one that a short-sighted search misses.
+
+    It must not begin with the best word (greedy), nor follow the best word from then on (each
+    prefix extended by its own best word), nor end at once (stopping at the first end); and
+    where the length counts, it must not be the best one by the plain sum.
+    """
+    best, _ = best_of_all(table, max_length, penalty)
+    ranks = [
+        int(next_words([START, *best[:place]], table).argmax()) == token
+        for place, token in enumerate(best)
+    ]
+    plain = best_of_all(table, max_length, 0.0)[0] if penalty else None
+    return len(best) > 1 and not ranks[0] and not all(ranks[1:]) and best != plain
+
+
+# --- reading the replies ---------------------------------------------------------------------
+
+
+def tokens_of(e: Evidence, label: str) -> list[int]:
+    """What was returned as `tokens`, when it is a list of words that the table knows."""
+    V, _, max_length, _ = SIZES[label]
+    reply = e.reply(label)
+    if reply.notes.get("out_count") != "2":
+        raise Wrong(
+            "It should return two things: the tokens and their score.",
+            "The last line: return tokens, score",
+        )
+    if "out0" not in reply.arrays:
+        raise Wrong(f"The tokens should be a list of numbers, and are {reply.notes.get('out0')}.")
+    array = reply.arrays["out0"]
+    if array.ndim != 1 or array.size == 0:
+        raise Wrong(f"The tokens should be one list, and have the shape {list(array.shape)}.")
+    if not np.isfinite(array).all() or (array != np.round(array)).any():
+        raise Wrong("The tokens should be whole numbers.")
+    tokens = [int(t) for t in array]
+    if min(tokens) < 0 or max(tokens) >= V:
+        raise Wrong(f"The tokens should lie between 0 and {V - 1}, and one of them does not.")
+    return tokens
+
+
+def score_of(e: Evidence, label: str) -> float:
+    array = e.reply(label).arrays.get("out1")
+    if array is None or array.size != 1 or not np.isfinite(array).all():
+        raise Wrong("The score should be one number.", "float(score), or a tensor with one number.")
+    return float(array.ravel()[0])
+
+
+def penalty_of(label: str) -> float:
+    return SIZES[label][3] or 0.0
+
+
+def table_of(e: Evidence, label: str) -> np.ndarray:
+    return e.options(label)["table"]
+
+
+# --- properties ------------------------------------------------------------------------------
+
+
+def sequences_are_whole(e: Evidence) -> None:
+    for label, (_, _, max_length, _) in SIZES.items():
+        tokens = tokens_of(e, label)
+        if tokens[0] == START and len(tokens) > 1 and label != "never ends":
+            first = next_words([START], table_of(e, label))
+            if first[START] < first.max() - 4:
+                raise Wrong(
+                    "The tokens begin with the start mark.",
+                    "Return what follows `start`: the first word that was chosen comes first.",
+                )
+        if END in tokens[:-1]:
+            raise Wrong(
+                "A sequence goes on after the end mark.",
+                "A prefix that ends with `end` is finished: set it aside and do not extend it.",
+            )
+        if len(tokens) > max_length:
+            raise Wrong(f"A sequence has {len(tokens)} tokens, max_length is {max_length}.")
+        if len(tokens) < max_length and tokens[-1] != END:
+            raise Wrong(
+                "A sequence stops before max_length without the end mark.",
+                "Keep `end` as the last token of a finished sequence.",
+            )
+
+
+def scores_are_those_of_the_tokens(e: Evidence) -> None:
+    for label in SIZES:
+        tokens, got = tokens_of(e, label), score_of(e, label)
+        expected = log_probability(tokens, table_of(e, label)) / len(tokens) ** penalty_of(label)
+        if abs(expected - got) > 1e-5 * max(1, abs(expected)):
+            raise Wrong(
+                f"The tokens {tokens} have the score {expected:.4f}, and you return {got:.4f}.",
+                "The sum of the log-probabilities of all tokens (the end mark too), divided by "
+                "their number to the power length_penalty.",
+            )
+
+
+def wide_beam_finds_the_best(e: Evidence) -> None:
+    for label, (_, _, max_length, _) in WIDE.items():
+        best, score = best_of_all(table_of(e, label), max_length, penalty_of(label))
+        tokens = tokens_of(e, label)
+        found = log_probability(tokens, table_of(e, label)) / len(tokens) ** penalty_of(label)
+        if tokens != best and found < score - 1e-9:
+            raise Wrong(
+                f"With a beam that holds every prefix, the best sequence is {best} with "
+                f"{score:.4f}; you found {tokens} with {found:.4f}.",
+                "Extend every prefix by every word, and look at all finished sequences at the end."
+                if penalty_of(label) == 0
+                else "Compare finished sequences by their score, the sum over length^length_penalty.",
+            )
+
+
+def narrow_beam_matches(e: Evidence) -> None:
+    for label in (*ONE, *NARROW, *LIMITS):
+        tokens, expected = tokens_of(e, label), e.expected(label)
+        accepted = [_unpad(expected[name]) for name in expected if name.startswith("right")]
+        if tokens not in accepted:
+            _, beam, max_length, penalty = SIZES[label]
+            raise Wrong(
+                f"With beam = {beam}, max_length = {max_length}, length_penalty = {penalty or 0}: "
+                f"a beam search finds {accepted[0]}, you found {tokens}.",
+                "At each step: all continuations of all unfinished prefixes, sorted by their sum "
+                "of log-probabilities; the `beam` best stay.",
+            )
+
+
+def prefixes_are_asked_together(e: Evidence) -> None:
+    for label, (_, beam, max_length, _) in {**NARROW, **ONE}.items():
+        calls = e.reply(label).arrays["calls"]
+        if len(calls) == 0:
+            raise Wrong("step was never called.")
+        if calls[:, 0].max() > beam:
+            raise Wrong(
+                f"step was asked about {calls[:, 0].max()} prefixes at once; the beam is {beam}."
+            )
+        if len(calls) > max_length or len(set(calls[:, 1].tolist())) < len(calls):
+            raise Wrong(
+                f"step was called {len(calls)} times for at most {max_length} steps.",
+                "Stack the prefixes of the beam to one tensor [N, t], and call step once a step.",
+            )
+
+
+def _unpad(tokens: np.ndarray) -> list[int]:
+    return [int(t) for t in tokens if t >= 0]
+
+
+# --- misconceptions --------------------------------------------------------------------------
+
+
+def like(variant: str, labels: tuple[str, ...] = tuple(NARROW)):
+    """The tokens are those of a known mistake in every case, and not those of a right search."""
+
+    def matches(e: Evidence) -> bool:
+        pairs = [(tokens_of(e, label), e.expected(label)) for label in labels]
+        return all(tokens == _unpad(expected[variant]) for tokens, expected in pairs)
+
+    return matches
+
+
+def score_like(formula):
+    """Right tokens everywhere, and a score of another formula of (sum, length, penalty)."""
+
+    def matches(e: Evidence) -> bool:
+        off = False
+        for label in SIZES:
+            tokens, got, penalty = tokens_of(e, label), score_of(e, label), penalty_of(label)
+            total = log_probability(tokens, table_of(e, label))
+            if abs(formula(total, len(tokens), penalty) - got) > 1e-5:
+                return False
+            off |= abs(total / len(tokens) ** penalty - got) > 1e-5
+        return off
+
+    return matches
+
+
+def _start_included(e: Evidence) -> bool:
+    return all(tokens_of(e, label)[0] == START for label in NARROW)
+
+
+def _end_left_out(e: Evidence) -> bool:
+    found = {label: tokens_of(e, label) for label in WIDE | NARROW}
+    cut_short = any(len(tokens) < SIZES[label][2] for label, tokens in found.items())
+    return cut_short and all(END not in tokens or tokens == [END] for tokens in found.values())
+
+
+def _one_by_one(e: Evidence) -> bool:
+    return all((e.reply(label).arrays["calls"][:, 0] == 1).all() for label in NARROW)
+
+
+def _goes_on(e: Evidence) -> bool:
+    return any(END in tokens_of(e, label)[:-1] for label in SIZES)
+
+
+WHOLE = "sequences end with the end mark or at max_length"
+SCORES = "the score is that of the tokens"
+BEST = "a beam that holds everything finds what trying everything finds"
+
+exercise = Exercise(
+    id="beam-search",
+    asks=asks,
+    properties=(
+        Property(WHOLE, 0.5, sequences_are_whole),
+        Property(SCORES, 0.5, scores_are_those_of_the_tokens),
+        Property(BEST, 1, wide_beam_finds_the_best, needs=(WHOLE,)),
+        Property("a narrow beam keeps the best prefixes", 1, narrow_beam_matches, needs=(WHOLE,)),
+        Property(
+            "step is asked once a step, about the whole beam",
+            0.5,
+            prefixes_are_asked_together,
+            needs=(BEST,),
+        ),
+    ),
+    misconceptions=(
+        Misconception(
+            "start-included",
+            "The start mark is part of what you return.",
+            "Drop it at the end: tokens[1:].",
+            _start_included,
+        ),
+        Misconception(
+            "end-left-out",
+            "The end mark is missing from the tokens you return, and from their length.",
+            "It was chosen and paid for like any other word: keep it.",
+            _end_left_out,
+        ),
+        Misconception(
+            "goes-on-after-the-end",
+            "Prefixes that have ended are extended.",
+            "Set a prefix that ends with `end` aside, with its score.",
+            _goes_on,
+        ),
+        Misconception(
+            "greedy",
+            "This is a greedy search: only the best word is kept at each step.",
+            "Keep the `beam` best prefixes, not one.",
+            like("greedy"),
+        ),
+        Misconception(
+            "one-child-each",
+            "Each prefix is extended by its own best word only, so the beam never branches.",
+            "Sort the continuations of all prefixes together: two may come from one prefix.",
+            like("one-child-each"),
+        ),
+        Misconception(
+            "last-word-only",
+            "Prefixes are compared by their last word alone.",
+            "Add the new log-probability to the sum that the prefix already has.",
+            like("last-word-only"),
+        ),
+        Misconception(
+            "probabilities-added",
+            "Probabilities are added up where log-probabilities should be.",
+            "step returns log-probabilities; add them as they are.",
+            like("probabilities-added"),
+        ),
+        Misconception(
+            "stops-at-the-first-end",
+            "The search stops as soon as one sequence has ended.",
+            "Set it aside and go on: another may end with a better score.",
+            like("stops-at-the-first-end"),
+        ),
+        Misconception(
+            "worst-kept",
+            "The worst continuations are kept, not the best.",
+            "Log-probabilities are negative; the largest is the one nearest to zero.",
+            like("worst-kept"),
+        ),
+        Misconception(
+            "no-length-penalty",
+            "length_penalty has no effect.",
+            "score = sum / len(tokens) ** length_penalty, also when you choose the best.",
+            like("no-length-penalty", ("wide, by length", *NARROW)),
+        ),
+        Misconception(
+            "start-counted",
+            "The length that divides the sum counts the start mark.",
+            "Divide by the number of tokens you return.",
+            score_like(lambda total, length, penalty: total / (length + 1) ** penalty),
+        ),
+        Misconception(
+            "score-not-normalised",
+            "The best sequence is chosen by its normalised score, but the plain sum is returned.",
+            "Return sum / len(tokens) ** length_penalty.",
+            score_like(lambda total, length, penalty: total),
+        ),
+        Misconception(
+            "one-prefix-at-a-time",
+            "step is called for one prefix at a time.",
+            "Stack the prefixes: step takes [N, t] and returns [N, V].",
+            _one_by_one,
+        ),
+    ),
+)
