@@ -53,6 +53,7 @@ class Seq2Seq(nn.Module):
     positions        None, or a table [longest, d] whose row t goes with source step t
     position_mode    "append" the row to the token's embedding, or "add" it (then d is `embed`)
     encoder          "recurrent", or "positions": no recurrence; the scores see positions only
+    counts_only      the decoder does not read what it wrote before: it can only count its steps
 
     Attention comes after the recurrent step, so with teacher forcing the decoder runs over all
     target steps in one call, and so does the attention.
@@ -70,6 +71,7 @@ class Seq2Seq(nn.Module):
         positions: Tensor | None = None,
         position_mode: str = "append",
         encoder: str = "recurrent",
+        counts_only: bool = False,
     ) -> None:
         super().__init__()
         _one_of("cell", cell, CELLS)
@@ -79,6 +81,7 @@ class Seq2Seq(nn.Module):
         if encoder == "positions" and (positions is None or attention is None):
             raise ValueError('encoder="positions" needs a table of positions and an attention.')
         self.hidden = hidden
+        self.counts_only = counts_only
         self.position_mode = position_mode
         self.attention = attention
         self.attention_gives = attention_gives
@@ -119,6 +122,8 @@ class Seq2Seq(nn.Module):
         self, states: Tensor, hidden: Hidden, inputs: Tensor
     ) -> tuple[Tensor, Tensor | None, Hidden]:
         """From decoder inputs [B, T]: logits [B, T, V], weights [B, T, S] or None, last hidden."""
+        if self.counts_only:
+            inputs = torch.full_like(inputs, PAD)
         outputs, hidden = self.decoder(self.embedding(inputs), hidden)
         if self.attention is None:
             return self.readout(outputs), None, hidden

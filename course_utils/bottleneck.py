@@ -1,0 +1,171 @@
+"""The experiments of the notebook on the bottleneck: train a small model, and measure it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.seq2seq import Attention, Batch, Seq2Seq, evaluate, sequence_loss
+from course_utils.tasks import PROMPTS, Task, change_case, epoch_of
+from course_utils.training import History, fit, seed_everything
+
+GRID = Path(__file__).with_name("bottleneck_grid.csv")
+GRID_STEPS = 1500
+BATCH_SIZE = 32
+STEPS_PER_EPOCH = 50
+VALIDATION_SEED = -1  # no training seed is negative, so these lines are drawn apart
+
+
+def train(
+    task: Task,
+    *,
+    lengths: Sequence[int],
+    steps: int,
+    seed: int = 0,
+    lr: float = 3e-3,
+    show: bool = False,
+    **slots,
+) -> tuple[Seq2Seq, History]:
+    """A `Seq2Seq` with these slots, trained for some steps on lines of these lengths."""
+    seed_everything(seed)
+    model = Seq2Seq(len(task.tokens), **slots)
+    per_epoch = min(steps, STEPS_PER_EPOCH)
+    lengths = list(lengths)
+    history = fit(
+        model,
+        epoch_of(task, batches=per_epoch, size=BATCH_SIZE, lengths=lengths, seed=seed),
+        sequence_loss,
+        epochs=max(1, steps // per_epoch),
+        lr=lr,
+        seed=seed,
+        show=show,
+    )
+    return model, history
+
+
+def accuracy(model: Seq2Seq, task: Task, length: int, lines: int = 256) -> dict[str, float]:
+    """Loss, characters and exact share on lines of one length that training never drew."""
+    return evaluate(model, [task.draw(lines, length, seed=VALIDATION_SEED)])
+
+
+def grid_point(
+    *,
+    cell: str,
+    attention: Attention | None,
+    hidden: int,
+    length: int,
+    seed: int,
+    steps: int = GRID_STEPS,
+) -> dict:
+    """One point of the grid: train on one length, measure on it; the record the explorer draws."""
+    task = change_case()
+    model, _ = train(
+        task,
+        lengths=[length],
+        steps=steps,
+        seed=seed,
+        cell=cell,
+        hidden=hidden,
+        attention=attention,
+    )
+    last_epoch = max(1, steps // min(steps, STEPS_PER_EPOCH)) - 1
+    seen = epoch_of(task, batches=8, size=BATCH_SIZE, lengths=[length], seed=seed)(last_epoch)
+    trained, valid = evaluate(model, seen), accuracy(model, task, length)
+    return {
+        "cell": cell,
+        "attention": attention is not None,
+        "hidden": hidden,
+        "length": length,
+        "seed": seed,
+        "steps": steps,
+        "train_accuracy": round(trained["characters"], 4),
+        "valid_accuracy": round(valid["characters"], 4),
+    }
+
+
+def load_grid(path: Path = GRID) -> list[dict]:
+    """The measured grid, one record a run; `benchmarks/bottleneck_grid.py` made it."""
+    if not path.exists():
+        raise FileNotFoundError(
+            f"The grid of results is not at {path}. Install the course again, or run "
+            "`python benchmarks/bottleneck_grid.py`."
+        )
+    kinds = {"cell": str, "attention": lambda text: text == "True"}
+    measured = {"train_accuracy": float, "valid_accuracy": float}
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            {key: (kinds | measured).get(key, int)(value) for key, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+
+def alignment(model: Seq2Seq, task: Task, length: int, lines: int = 64) -> float:
+    """The mean weight that the step for character t puts on the state that read character t."""
+    batch = task.draw(lines, length, seed=VALIDATION_SEED)
+    with torch.no_grad():
+        _, weights = model(*_on_device(model, batch))
+    offset = 1 if task.prompts and task.place in ("start", "both") else 0
+    t = torch.arange(length)
+    return float(weights[:, t, t + offset].mean())
+
+
+def _on_device(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
+    device = next(model.parameters()).device
+    return batch.source.to(device), batch.decoder_inputs.to(device)
+
+
+def probe_bottleneck(
+    model: Seq2Seq, task: Task, length: int, *, lines: int = 3000, seed: int = 0
+) -> dict[str, list[float]]:
+    """How well linear maps read the source from the bottleneck vector, on lines they never saw.
+
+    prompt  [one figure]  the task token
+    letter  [length]      the t-th character, whatever its case
+    case    [length]      whether the t-th character is a capital (letters only)
+    """
+    texts = [task.read(line) for line in task.draw_lines(2 * lines, length, seed=10_000 + seed)]
+    batch = task.batch([f"{prompt} {text}" for text, prompt in texts])
+    with torch.no_grad():
+        encoded = model.encode(batch.source.to(next(model.parameters()).device))
+    hidden = encoded.bottleneck
+    vectors = (hidden[0] if isinstance(hidden, tuple) else hidden)[0].cpu()
+    letters = torch.tensor([[ord(c.lower()) % 32 for c in text] for text, _ in texts])
+    capitals = torch.tensor([[int(c.isupper()) for c in text] for text, _ in texts])
+    prompts = torch.tensor([[PROMPTS.index(prompt)] for _, prompt in texts])
+    is_letter = letters > 0  # a space has no case
+    return {
+        "prompt": _linear_probe(vectors, prompts, lines),
+        "letter": _linear_probe(vectors, letters, lines),
+        "case": _linear_probe(vectors, capitals, lines, counts=is_letter),
+    }
+
+
+def _linear_probe(
+    vectors: Tensor, labels: Tensor, train_rows: int, counts: Tensor | None = None
+) -> list[float]:
+    """For each column of labels: one linear layer, trained on some rows, its share right on others."""
+    counts = torch.ones_like(labels, dtype=torch.bool) if counts is None else counts
+    classes = int(labels.max()) + 1
+    inputs = (vectors - vectors[:train_rows].mean(0)) / (vectors[:train_rows].std(0) + 1e-6)
+    weight = torch.zeros(labels.shape[1], inputs.shape[1], classes, requires_grad=True)
+    bias = torch.zeros(labels.shape[1], 1, classes, requires_grad=True)
+    optimiser = torch.optim.Adam([weight, bias], lr=0.05)
+    wanted = labels.t().masked_fill(~counts.t(), -100)
+    for _ in range(150):
+        logits = inputs[:train_rows] @ weight + bias  # [columns, rows, classes]
+        loss = F.cross_entropy(logits.flatten(0, 1), wanted[:, :train_rows].flatten())
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+    with torch.no_grad():
+        guess = (inputs[train_rows:] @ weight + bias).argmax(-1)
+    fresh = wanted[:, train_rows:]
+    return [
+        float((row == want)[want >= 0].float().mean())
+        for row, want in zip(guess, fresh, strict=True)
+    ]
