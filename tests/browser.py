@@ -36,7 +36,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-background-networking",
     "--no-first-run",
 ]
-COLAB_PYTHON = ROOT / ".venv-colab" / "bin" / "python"
+COLAB_PYTHON = Path(os.environ.get("COLAB_PYTHON", ROOT / ".venv-colab" / "bin" / "python"))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def jupyter_lab(tmp_path_factory):
 def classic_notebook(tmp_path_factory):
     """Classic notebook with Colab's package versions, from the environment beside the course."""
     if not COLAB_PYTHON.exists():
-        pytest.skip("there is no .venv-colab: `make colab-check` builds it")
+        pytest.skip(f"there is no {COLAB_PYTHON}: `make colab-check` builds it")
     folder = tmp_path_factory.mktemp("classic-notebooks")
     log = tmp_path_factory.mktemp("classic-private") / "server.log"
     with serve(folder, COLAB_PYTHON, "notebook", log) as server:
