@@ -53,19 +53,25 @@ def show(done) -> None:
 
     console = Console()
     changed = [change for change in done.changes if change.changed]
-    judged = f"{len(done.changes)} answers of {done.run.submissions} submissions judged again"
+    judged = f"Judged again: {_count(done.changes, 'answer')} in {done.run.seconds:.1f} s."
     if not changed:
-        console.print(f"{judged} in {done.run.seconds:.1f} s: no points changed.")
+        console.print(f"{judged} No points changed.")
     else:
-        table = Table(title=f"{judged}: {len(changed)} changed", title_justify="left")
-        for title in ("student", "exercise", "from", "to", ""):
+        console.print(f"{judged} Points changed for {_count(changed, 'answer')}:")
+        table = Table()
+        titles = ["student", "exercise", "from", "to"]
+        noted = any(change.by_hand is not None for change in changed)
+        for title in titles + ["mark by hand"] * noted:
             table.add_column(title, justify="right" if title in ("from", "to") else "left")
         for change in changed:
-            note = "" if change.by_hand is None else f"the mark by hand stays: {change.by_hand:g}"
-            table.add_row(
-                escape(change.student), change.exercise, f"{change.before:g}",
-                f"{change.after:g}", note,
-            )  # fmt: skip
+            row = [escape(change.student), change.exercise]
+            row += [f"{change.before:g}", f"{change.after:g}"]
+            stays = "" if change.by_hand is None else f"{change.by_hand:g} stays; look at it again"
+            table.add_row(*row, *[stays] * noted)
         console.print(table)
     for problem in done.problems:
         console.print(escape(problem))
+
+
+def _count(things, name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

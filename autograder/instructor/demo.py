@@ -148,12 +148,14 @@ def make_class(
     handed_in = []
     for (student, assignment), kind in zip(slots, kinds, strict=False):
         handed_in.append(_hand_in(student, assignment, kind, None, rng))
-    for student, assignment in slots[len(kinds) :]:
+    for number, (student, assignment) in enumerate(slots[len(kinds) :]):
         choices = everyone[assignment]
         fresh = [answer for answer in choices if answer.misconception not in seen]
-        answer = (fresh or choices or [None])[0]
-        if not fresh and choices:
-            answer = rng.choice([*choices, None])
+        # Some mistakes are common: every fourth student makes one that another made before.
+        if choices and (number % 4 == 3 or not fresh):
+            answer = rng.choice(choices[:3] if fresh else [*choices, None])
+        else:
+            answer = fresh[0] if fresh else None
         if answer is not None:
             seen.add(answer.misconception)
         kind = "misconception" if answer else "right"
@@ -288,6 +290,9 @@ def write_course(
         folder.mkdir(parents=True, exist_ok=True)
         write_roster(folder / "roster.csv", students)
         settings = (
+            "\n# Formgrader's button writes the same feedback as `autograder feedback`.\n"
+            "from autograder.instructor import feedback\n\n"
+            "feedback.configure(c)\n"
             "\n# Each day late costs a tenth of the points.\n"
             'c.AssignLatePenalties.plugin_class = "autograder.instructor.late.LateDays"\n'
             "c.LateDays.share_a_day = 0.1\n"

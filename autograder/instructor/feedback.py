@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.highlight import Highlight2HTML
 from nbformat import NotebookNode
 from nbgrader import utils
@@ -12,12 +13,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import (
-    ClearHiddenTests,
-    ClearMarkScheme,
-    GetGrades,
-    NbGraderPreprocessor,
-)
+from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from autograder.grading import record
@@ -66,6 +62,10 @@ class FeedbackSheet(NbGraderPreprocessor):
         converter = getattr(self.parent, "parent", None)
         coursedir = getattr(converter, "coursedir", None)
         return Path(coursedir.root) if coursedir is not None else Path.cwd()
+
+
+class FeedbackPage(HTMLExporter):
+    """nbconvert's HTML pages, under a name that our template can be given to."""
 
 
 def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, str, str]) -> dict:
@@ -162,25 +162,35 @@ def _exercise_title(exercise: str) -> str:
     return title[:1].upper() + title[1:] if " " in title else title
 
 
+def configure(c: Config) -> None:
+    """Our page in nbgrader's own generate_feedback, with hidden tests and rubrics taken out first.
+
+    In a course's nbgrader_config.py it makes formgrader's button write the same pages.
+    """
+    c.GenerateFeedback.preprocessors = [
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbgrader.preprocessors.ClearMarkScheme",
+        "nbgrader.preprocessors.GetGrades",
+        "autograder.instructor.feedback.FeedbackSheet",
+    ]
+    c.ClearMarkScheme.enforce_metadata = False
+    c.ClearHiddenTests.enforce_metadata = False
+    # An exporter of our own: formgrader's pages are made by nbgrader's, with its template.
+    c.GenerateFeedback.exporter_class = "autograder.instructor.feedback.FeedbackPage"
+    c.FeedbackPage.template_name = "feedback"
+    c.FeedbackPage.extra_template_basedirs = [str(PAGES)]
+
+
 def feedback_config(course: Course, assignment: str, student: str = "*") -> Config:
-    """The instructor's settings, with our template and with hidden tests taken out first."""
+    """The instructor's settings, with our page, for one assignment."""
     config = Config()
     config.merge(course_config(course.root))
+    configure(config)
     config.CourseDirectory.root = str(course.root)
     config.CourseDirectory.db_url = course.db_url
     config.CourseDirectory.assignment_id = assignment
     config.CourseDirectory.student_id = student
     config.GenerateFeedback.force = True
-    config.GenerateFeedback.preprocessors = [
-        ClearHiddenTests,
-        ClearMarkScheme,
-        GetGrades,
-        FeedbackSheet,
-    ]
-    config.ClearMarkScheme.enforce_metadata = False
-    config.ClearHiddenTests.enforce_metadata = False
-    config.HTMLExporter.template_name = "feedback"
-    config.HTMLExporter.extra_template_basedirs = [str(PAGES)]
     return config
 
 

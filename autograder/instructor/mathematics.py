@@ -38,15 +38,15 @@ def _with_formulas(text: str) -> str:
 def formula(tex: str) -> str | None:
     """A formula as inline SVG in the colour of the text; None for TeX that can't be drawn."""
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import MathTextParser
 
     try:
         plain = " ".join(tex.split())
-        width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72)
-        # The parser measures in its own units; the figure is drawn at the same size in points.
-        scale = POINTS / 12
-        figure = Figure(figsize=((width * scale + 2) / 72, (height * scale + 2) / 72))
-        figure.text(0, (depth * scale + 1) / (height * scale + 2), f"${plain}$", fontsize=POINTS)
+        size = FontProperties(size=POINTS)
+        width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72, prop=size)
+        figure = Figure(figsize=((width + 2) / 72, (height + 2) / 72))
+        figure.text(0, (depth + 1) / (height + 2), f"${plain}$", fontproperties=size)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     except Exception:  # mathtext knows a part of TeX; what it doesn't know is shown as it is
@@ -60,9 +60,8 @@ def formula(tex: str) -> str | None:
     svg = re.sub(r'id="([^"]+)"', rf'id="{mark}-\1"', svg)
     svg = re.sub(r'(xlink:href=")#([^"]+)"', rf'\1#{mark}-\2"', svg)
     label = html.escape(tex, quote=True)
-    drop = depth * scale + 1
     opening = (
         f'<svg role="img" aria-label="{label}" fill="currentColor" '
-        f'style="vertical-align:-{drop:.1f}pt;max-width:100%"'
+        f'style="vertical-align:-{depth + 1:.1f}pt;max-width:100%"'
     )
     return svg.replace("<svg", opening, 1)

@@ -33,6 +33,8 @@ def render(
 ) -> str:
     """The report as one HTML page that needs no other file and runs no script."""
     there = [sheet for sheet in sheets if sheet.submitted]
+    unread = {student for student, v in verdicts.items() if v["status"] == "flagged"}
+    absent = [s.name for s in sheets if not s.submitted and s.student not in unread]
     names = {sheet.student: sheet.name for sheet in sheets}
     scores = [sheet.score for sheet in there]
     flagged, repaired = _sentences(verdicts, "flags", names), _sentences(verdicts, "repairs", names)
@@ -45,7 +47,7 @@ def render(
         title=_title(assignment),
         written=datetime.now().strftime("%d %B %Y, %H:%M"),
         students=len(sheets),
-        handed_in=len(there),
+        handed_in=len(sheets) - len(absent),
         best_sentence=_hardest(exercises),
         tiles=[
             (number(round(statistics.mean(scores), 2)), f"points on average, of {max_score:g}"),
@@ -62,7 +64,7 @@ def render(
         properties=_properties(verdicts),
         flags=flagged,
         repairs=repaired,
-        absent=[sheet.name for sheet in sheets if not sheet.submitted],
+        absent=absent,
         rows=[_row(sheet, exercises) for sheet in there],
         runs=[_run(run) for run in reversed(runs[-5:])],
     )
@@ -169,7 +171,7 @@ def _misconceptions(verdicts: dict[str, dict], names: dict[str, str], handed_in:
                 key = (exercise["exercise"], exercise["misconception"])
                 who[key].append(names.get(student, student))
                 what[key] = exercise
-    found = []
+    found, most = [], max((len(students) for students in who.values()), default=1)
     for (exercise, name), students in sorted(who.items(), key=lambda item: -len(item[1])):
         share = len(students) / max(1, handed_in)
         found.append(
@@ -177,7 +179,7 @@ def _misconceptions(verdicts: dict[str, dict], names: dict[str, str], handed_in:
                 "title": name.replace("-", " ").replace("_", " ").capitalize(),
                 "exercise": _exercise_title(exercise),
                 "count": len(students),
-                "share": f"{share:.3f}",
+                "share": f"{len(students) / most:.3f}",
                 "percent": round(100 * share),
                 "sentence": what[exercise, name].get("sentence", ""),
                 "hint": what[exercise, name].get("hint", ""),

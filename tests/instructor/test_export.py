@@ -1,0 +1,104 @@
+"""Grades read back by a CSV parser and by the rules of each system."""
+
+import csv
+import io
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.instructor.export import FORMULA, Column, canvas, harmless, moodle, plain_csv
+from autograder.instructor.marks import Mark, Sheet
+from autograder.intake import Student
+
+STUDENTS = [
+    Student("jdoe", "Jane", "Doe", "Jane.Doe@uni.example", "123", "A", "S1"),
+    Student("obrien", 'Seán "Jr."', "O'Brien, III", "sean@uni.example", "124"),
+    Student("wang", "小明", "王", "wang@uni.example", "125"),
+    Student("evil", "=HYPERLINK(1)", "@SUM(A1)", "-e@uni.example", "126"),
+]
+
+
+def sheet(student, score, penalty=0.0, submitted=True):
+    mark = Mark("attend-check", False, score, 8.0, None, False)
+    when = datetime(2026, 3, 6, 12)
+    return Sheet(student, "", "", "", "", submitted, when, penalty, 0.0, (mark,))
+
+
+COLUMNS = [
+    Column(
+        "03_attention",
+        "Attention (98765)",
+        8.0,
+        {
+            "jdoe": sheet("jdoe", 7.5),
+            "obrien": sheet("obrien", 2 / 3),
+            "wang": sheet("wang", 5.0, penalty=0.5),
+            "evil": sheet("evil", 8.0, submitted=False),
+        },
+    )
+]
+
+
+def rows_of(text):
+    assert text.startswith("\ufeff")
+    return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+
+
+def test_canvas_has_its_five_columns_and_a_row_of_points():
+    rows = rows_of(canvas(STUDENTS, COLUMNS))
+    assert rows[0][:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert rows[0][5] == "Attention (98765)"
+    assert rows[1][0].strip() == "Points Possible"
+    assert rows[1][5] == "8"
+    assert rows[2] == ["Doe, Jane", "123", "S1", "jdoe", "A", "7.5"]
+    assert all(len(row) == len(rows[0]) for row in rows)
+
+
+def test_moodle_has_a_column_to_map_users_by_and_one_an_assignment():
+    rows = rows_of(moodle(STUDENTS, COLUMNS))
+    assert rows[0][2:] == ["ID number", "Email address", "Assignment: Attention (98765) (Real)"]
+    assert rows[1][2:] == ["jdoe", "Jane.Doe@uni.example", "7.5"]
+
+
+def test_names_with_commas_quotes_and_other_scripts_come_back_as_they_were():
+    rows = rows_of(canvas(STUDENTS, COLUMNS))
+    assert [row[0] for row in rows[3:5]] == ['O\'Brien, III, Seán "Jr."', "王, 小明"]
+    assert rows_of(moodle(STUDENTS, COLUMNS))[3][:2] == ["小明", "王"]
+
+
+def test_late_penalties_are_taken_off_and_missing_work_is_blank_or_zero():
+    scores = {row[3]: row[5] for row in rows_of(canvas(STUDENTS, COLUMNS))[2:]}
+    assert scores == {"jdoe": "7.5", "obrien": "0.667", "wang": "4.5", "evil": ""}
+    zeros = {row[3]: row[5] for row in rows_of(canvas(STUDENTS, COLUMNS, "0"))[2:]}
+    assert zeros["evil"] == "0"
+
+
+@pytest.mark.parametrize("write", [canvas, moodle, plain_csv])
+def test_no_cell_is_a_formula(write):
+    for row in rows_of(write(STUDENTS, COLUMNS)):
+        for cell in row:
+            assert not cell.startswith(FORMULA), cell
+
+
+@given(st.text())
+def test_any_text_is_made_harmless_and_nothing_else_is_changed(text):
+    safe = harmless(text)
+    assert not safe.lstrip(" ").startswith(FORMULA)
+    assert safe.removeprefix("'") == text.replace("\x00", "").removeprefix("'")
+
+
+@given(st.lists(st.text(alphabet=st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=5))
+def test_any_names_can_be_read_back(names):
+    students = [Student(f"s{n}", name, "X") for n, name in enumerate(names)]
+    back = [row[0] for row in rows_of(moodle(students, COLUMNS))[1:]]
+    assert back == [harmless(name) for name in names]
+
+
+def test_the_plain_file_says_everything_about_everyone():
+    rows = rows_of(plain_csv(STUDENTS, COLUMNS))
+    first = dict(zip(rows[0], rows[3], strict=True))
+    assert first["student_id"] == "wang"
+    assert (first["raw_score"], first["late_penalty"], first["score"]) == ("5", "0.5", "4.5")
+    assert first["max_score"] == "8"

@@ -1,0 +1,96 @@
+"""Report and feedback in chromium: nothing overflows, nothing runs, nothing is fetched."""
+
+import pytest
+
+from autograder.grading import record
+
+pytestmark = [pytest.mark.browser, pytest.mark.box]
+NAME = "03_attention"
+# WCAG's contrast of text and its background, for every element that has text of its own.
+CONTRAST = """() => {
+  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number)
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0)
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor)
+      if (c.length === 3 || c[3] === 1) return c
+    }
+    return [255, 255, 255]
+  }
+  const poor = []
+  for (const e of document.querySelectorAll('main *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
+    if (!own || e.closest('svg') || !e.getClientRects().length) continue
+    const a = light(parse(getComputedStyle(e).color)), b = light(ground(e))
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
+    if (ratio < 4.5) poor.push([e.tagName, e.className, e.innerText.slice(0, 40), ratio])
+  }
+  return poor
+}"""
+
+
+def feedback_with_a_heat_map(folder):
+    for path in sorted((folder / "feedback").glob(f"*/{NAME}/{NAME}.html")):
+        if 'class="heat"' in path.read_text(encoding="utf-8"):
+            return path
+    raise AssertionError("no page of feedback has a heat map")
+
+
+@pytest.fixture(params=["report", "feedback"])
+def page_path(request, demonstration):
+    folder, _ = demonstration
+    if request.param == "report":
+        return folder / "reports" / f"{NAME}.html"
+    return feedback_with_a_heat_map(folder)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_pages_are_readable_everywhere(browser, screenshots, page_path, scheme, width):
+    context = browser.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    )
+    page = context.new_page()
+    fetched = []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.goto(page_path.as_uri())
+    kind = "report" if page_path.parent.name == "reports" else "feedback"
+    page.screenshot(path=screenshots / f"{kind}_{scheme}_{width}.png", full_page=True)
+    wider = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert wider == 0
+    assert page.evaluate(CONTRAST) == []
+    assert fetched == [page_path.as_uri()]
+    assert page.locator("script").count() == 0
+    for picture in page.locator("[role=img]").all():
+        assert picture.get_attribute("aria-label")
+    context.close()
+
+
+def test_feedback_fits_on_paper(browser, screenshots, demonstration):
+    folder, _ = demonstration
+    page = browser.new_page()
+    page.emulate_media(media="print")
+    page.goto(feedback_with_a_heat_map(folder).as_uri())
+    paper = page.pdf(path=screenshots / "feedback.pdf", format="A4")
+    assert paper.startswith(b"%PDF")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.close()
+
+
+def test_no_script_of_a_student_runs_in_the_report(browser, course, autograder):
+    verdict = record.verdicts(course, NAME)[0]
+    attack = "<img src=x onerror='document.title=1'><script>document.title=1</script>"
+    verdict["flags"] = verdict["repairs"] = [attack]
+    for exercise in verdict["exercises"]:
+        exercise.update(misconception=attack, sentence=attack, hint=attack)
+    record.write_json(record.verdict_path(course, NAME, verdict["student"]), verdict)
+    assert autograder("report", NAME, "--course", course).exit_code == 0
+    page = browser.new_page()
+    page.goto((course / "reports" / f"{NAME}.html").as_uri())
+    assert page.title().endswith("class report")
+    assert page.locator("main img, script").count() == 0
+    page.close()
