@@ -17,6 +17,7 @@ from course_utils.data.tokens import detokenise
 from course_utils.translation import Translation, Translator, gold_weights
 
 RESULTS = Path(__file__).parent / "data" / "translation_results.csv"
+BEAM_RESULTS = RESULTS.with_name("beam_results.csv")
 
 
 # --- BLEU ----------------------------------------------------------------------------------
@@ -216,25 +217,36 @@ OTHER_REPORT = {"Dummy": 16.3, "MeanPool": 18.6, "scaled dot-product": 34.6}
 MECHANISMS = tuple(DOCUMENT)
 
 
-def read_results(path: Path = RESULTS) -> list[Result]:
+@dataclass(frozen=True)
+class BeamResult:
+    """BLEU of one trained model with one width of the beam; a penalty of 1 is the mean a word."""
+
+    beam: int
+    length_penalty: float
+    bleu_tokens: float
+    bleu_plain: float
+    seconds: float
+
+
+def read_results(path: Path = RESULTS, kind: type = Result) -> list:
     """The measured runs that come with the course."""
     if not path.exists():
         return []
-    kinds = {field.name: field.type for field in fields(Result)}
+    kinds = {field.name: field.type for field in fields(kind)}
     read = {"str": str, "int": int, "float": float}
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            Result(**{name: read[kinds[name]](value) for name, value in row.items()})
+            kind(**{name: read[kinds[name]](value) for name, value in row.items()})
             for row in csv.DictReader(file)
         ]
 
 
-def add_result(result: Result, path: Path = RESULTS) -> None:
+def add_result(result: Result | BeamResult, path: Path = RESULTS) -> None:
     """Write one more run into the table, whole or not at all."""
-    rows = [*read_results(path), result]
+    rows = [*read_results(path, type(result)), result]
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Result)])
+        writer = csv.DictWriter(file, [field.name for field in fields(result)])
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
     part.replace(path)

@@ -1,0 +1,63 @@
+"""BLEU of a trained translator for beams of 1, 5, 10, 20 and 50, with and without length.
+
+    python benchmarks/translation_beam.py                   # of the quick model with seed 0
+    python benchmarks/translation_beam.py --budget full
+
+It needs a model that benchmarks/translation_table.py has trained on this computer, and writes
+course_utils/data/beam_results.csv. Rows that are there already are not measured again.
+"""
+
+import argparse
+import time
+
+import torch
+from translation_table import model_path
+
+from autograder.reference.translation import (
+    SingleQueryScaledDotProductAttention,
+    beam_translate,
+)
+from course_utils.data import encode, load_corpus
+from course_utils.translation import RECIPES, make_translator
+from course_utils.translation_report import (
+    BEAM_RESULTS,
+    BeamResult,
+    add_result,
+    bleu,
+    read_results,
+)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--budget", default="quick", choices=["quick", "full"])
+    options.add_argument("--beams", type=int, nargs="+", default=[1, 5, 10, 20, 50])
+    options.add_argument("--penalties", type=float, nargs="+", default=[1.0, 0.0])
+    chosen = options.parse_args()
+    path = model_path("scaled", chosen.budget, 0)
+    if not path.exists():
+        raise SystemExit(f"{path} is not here: run benchmarks/translation_table.py first.")
+    data = encode(load_corpus("de"))
+    sizes = RECIPES[chosen.budget].sizes
+    attention = SingleQueryScaledDotProductAttention(sizes.encoder, sizes.decoder, 256)
+    model = make_translator(data, attention, sizes)
+    model.load_state_dict(torch.load(path, weights_only=True))
+    sources = [example.source for example in data.test]
+    done = {(r.beam, r.length_penalty) for r in read_results(BEAM_RESULTS, BeamResult)}
+    for penalty in chosen.penalties:
+        for beam in chosen.beams:
+            if (beam, penalty) in done:
+                continue
+            started = time.perf_counter()
+            found = beam_translate(model, data, sources, beam, penalty)
+            seconds = time.perf_counter() - started
+            score = bleu(found, data)
+            result = BeamResult(
+                beam, penalty, round(score.tokens, 2), round(score.plain, 2), round(seconds, 1)
+            )
+            add_result(result, BEAM_RESULTS)
+            print(result, flush=True)
+
+
+if __name__ == "__main__":
+    main()
