@@ -19,10 +19,10 @@ def points_shown(points: float, cell: NotebookNode) -> str:
 
 
 def verdict_outputs(answer: Answered, cell: NotebookNode) -> list[NotebookNode]:
-    """Text, the panel, last the points; never stderr, which nbgrader takes for an error."""
+    """A line, the panel, last the points; never stderr, which nbgrader takes for an error."""
     shown = panel.text(answer.verdict)
     return [
-        new_output("stream", name="stdout", text=shown + "\n"),
+        new_output("stream", name="stdout", text=shown.split("\n")[0] + "\n"),
         new_output(
             "display_data", data={"text/html": panel.html(answer.verdict), "text/plain": shown}
         ),

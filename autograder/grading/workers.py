@@ -83,7 +83,7 @@ def grade_on_cluster(tasks: Iterable[Task], address: str, unsafe: bool) -> Itera
             return None
 
         first = [future for _ in range(4 * threads) if (future := send()) is not None]
-        under_way = as_completed(first)
+        under_way = as_completed(first, loop=client.loop)
         for future in under_way:
             index, problem = indices.pop(future.key), future.exception()
             if isinstance(problem, KilledWorker):

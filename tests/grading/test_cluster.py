@@ -1,0 +1,71 @@
+"""The same class on a dask cluster: equal results, and a lost worker costs nothing but time."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from autograder.box import why_unavailable
+from autograder.grading import workers
+from autograder.grading.run import Options, grade_class
+from tests.grading.handing_in import (
+    ASSIGNMENT,
+    NO_TANH,
+    NOTHING,
+    RIGHT,
+    WRONG_AXIS,
+    hand_in,
+    submission,
+)
+
+needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
+
+
+@needs_box
+@pytest.mark.box
+@pytest.mark.slow
+def test_a_killed_worker_costs_only_time_and_the_grades_are_the_same(tmp_path):
+    from distributed import LocalCluster
+
+    folder = tmp_path / "handed_in"
+    answers = [RIGHT, NO_TANH, NOTHING, WRONG_AXIS]
+    for number in range(24):
+        hand_in(folder, f"s{number:02d}", submission(answers[number % 4]))
+    _, here = grade_class(Options(ASSIGNMENT, (folder,), tmp_path / "here"))
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        first = next(iter(cluster.workers.values()))
+        victim, killed = first.process.pid, threading.Event()
+
+        def tell(progress):
+            if progress.done >= 3 and not killed.is_set():
+                os.kill(victim, signal.SIGKILL)
+                killed.set()
+            time.sleep(0.01)
+
+        options = Options(
+            ASSIGNMENT, (folder,), tmp_path / "there", cluster=cluster.scheduler_address
+        )
+        run, there = grade_class(options, tell)
+        assert killed.is_set()
+    assert run.graded == 24 and run.flagged == 0
+    assert run.where.startswith("tcp://127.0.0.1")
+    assert [(v["student"], v["points"]) for v in there] == [
+        (v["student"], v["points"]) for v in here
+    ]
+
+
+@pytest.mark.parametrize("address", ["tcp://10.1.2.3:8786", "grading.example.org:8786", "ws://h:1"])
+def test_a_scheduler_without_tls_elsewhere_is_refused(address, tmp_path):
+    with pytest.raises(workers.ClusterRefused, match="no TLS"):
+        grade_class(Options(ASSIGNMENT, (tmp_path,), tmp_path, cluster=address))
+
+
+@pytest.mark.parametrize(
+    "address", ["tls://10.1.2.3:8786", "tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:1"]
+)
+def test_tls_or_this_machine_is_accepted(address):
+    workers.check_address(address)
