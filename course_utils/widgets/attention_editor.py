@@ -23,6 +23,7 @@ from .theme import STYLE
 from .view import FULL_LABEL, View, button, menu, wrapped
 
 _CELL = "58px"
+_CHOICES = ("scale", "rule", "temperature", "mask", "seen")
 _SIZE_WORDS = {
     "tokens": "tokens",
     "queries": "queries",
@@ -397,16 +398,11 @@ def attention_editor(
                 f"There is no challenge {challenge!r}; there are {', '.join(CHALLENGES)}."
             )
         return AttentionEditor(new_state(CHALLENGES[challenge].begin()))
-    if matrices_and_choices and start is None:
+    own_matrices = set(matrices_and_choices) - set(_CHOICES)
+    if start is None and own_matrices:
         return AttentionEditor(new_state(make_setup(**matrices_and_choices)))
     setup = preset(start or "self-attention")
     if matrices_and_choices:
-        choices = {
-            "scale": setup.scale,
-            "rule": setup.rule,
-            "temperature": setup.temperature,
-            "mask": setup.mask,
-            "seen": setup.seen,
-        }
+        choices = {choice: getattr(setup, choice) for choice in _CHOICES}
         setup = make_setup(**{**setup.matrices, **choices, **matrices_and_choices})
     return AttentionEditor(new_state(setup))

@@ -83,7 +83,7 @@ def test_a_solution_found_in_the_editor_is_kept_and_can_be_taken_over():
         editor._field("Q", 0, column).value = str(value)
     result = editor.challenge_result()
     assert result.solved and "Solved" in editor.picture.value
-    editor._field("Q", 0, 0).value = "-100"
+    editor._field("Q", 0, 1).value = "-100"
     assert not editor.challenge_result().solved
     kept = editor.solved["copy-one"]
     np.testing.assert_array_equal(kept.answer["Q"][0], LARGE * KEYS[2])

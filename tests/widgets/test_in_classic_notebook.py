@@ -7,7 +7,7 @@ from course_utils.widgets.numbers import shown
 from tests.browser import open_classic, run_all_classic, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("classic")]
 
 KEPT, LIVE = '[class*="cw-kept-"]', '[class*="cw-live-"]'
 NAMES = list(CELLS)

@@ -12,37 +12,44 @@ from course_utils.widgets.numbers import shown
 from tests.browser import new_page, open_lab, run_all, save, set_lab_theme, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
-pytestmark = pytest.mark.browser
+# One worker for all of it: they share a server and a page.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("jupyterlab")]
 
 KEPT, LIVE = '[class*="cw-kept-"]', '[class*="cw-live-"]'
 NAMES = list(CELLS)
 
-# Every text in the pictures with its contrast: blends backgrounds from the page upwards.
+# Every text with its contrast, in pictures and controls: blends backgrounds from the page upwards.
 CONTRASTS = """() => {
-    const read = c => { const v = c.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v }
-    const over = (top, low) => [0, 1, 2].map(i => top[3] * top[i] + (1 - top[3]) * low[i])
-    const light = c => { const l = c.map(v => v / 255)
-        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-        return 0.2126 * l[0] + 0.7152 * l[1] + 0.0722 * l[2] }
-    const found = []
-    for (const cw of document.querySelectorAll('.cw')) {
-        if (!cw.getClientRects().length) continue
-        const walker = document.createTreeWalker(cw, NodeFilter.SHOW_TEXT)
-        while (walker.nextNode()) {
-            const words = walker.currentNode.data.trim()
-            const element = walker.currentNode.parentElement
-            if (!words || element.tagName === 'STYLE') continue
-            const style = getComputedStyle(element)
-            const inside = element.closest('svg') !== null
-            const chain = []
-            for (let e = element; e; e = e.parentElement) chain.unshift(e)
-            let paper = [255, 255, 255]
-            for (const e of chain) paper = over(read(getComputedStyle(e).backgroundColor), paper)
-            const ink = over(read(inside ? style.fill : style.color), paper)
-            const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x)
-            found.push([(a + 0.05) / (b + 0.05), words, element.tagName])
-        }
+    const read = c => {
+        const v = c.match(/[\\d.]+/g).map(Number)
+        return v.length < 4 ? [...v, 1] : v
     }
+    const over = (top, low) => [0, 1, 2].map(i => top[3] * top[i] + (1 - top[3]) * low[i])
+    const light = c => {
+        const l = c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        return 0.2126 * l[0] + 0.7152 * l[1] + 0.0722 * l[2]
+    }
+    const found = []
+    const measure = (element, words) => {
+        if (!words || element.tagName === 'STYLE' || !element.getClientRects().length) return
+        const style = getComputedStyle(element)
+        let paper = [255, 255, 255]
+        const chain = []
+        for (let e = element; e; e = e.parentElement) chain.unshift(e)
+        for (const e of chain) paper = over(read(getComputedStyle(e).backgroundColor), paper)
+        const ink = over(read(element.closest('svg') ? style.fill : style.color), paper)
+        const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x)
+        found.push([(a + 0.05) / (b + 0.05), words, element.tagName])
+    }
+    for (const cw of document.querySelectorAll('.cw')) {
+        const walker = document.createTreeWalker(cw, NodeFilter.SHOW_TEXT)
+        while (walker.nextNode())
+            measure(walker.currentNode.parentElement, walker.currentNode.data.trim())
+    }
+    const controls = '.widget-label, .cw-cell input, .jupyter-widgets button:enabled, ' +
+        '.jupyter-widgets select:enabled, .jupyter-widgets input[type=text]:enabled'
+    for (const control of document.querySelectorAll(controls))
+        measure(control, control.value || control.innerText.trim())
     return found
 }"""
 

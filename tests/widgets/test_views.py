@@ -224,6 +224,15 @@ def test_every_challenge_can_be_chosen_from_the_menu(name):
     assert editor.challenge_result().challenge == name
 
 
+def test_choices_alone_change_the_first_preset_and_matrices_of_your_own_replace_it():
+    assert attention_editor(mask="causal").state.setup.mask == "causal"
+    assert attention_editor("two-heads", scale=False).state.setup.heads == 2
+    own = attention_editor(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1, 2], [3, 4]])
+    assert own.state.setup.sizes == {"queries": 1, "key": 2, "keys": 2, "value": 2}
+    with pytest.raises(ValueError, match="Not expected: W_X"):
+        attention_editor(W_X=[[1]])
+
+
 def test_the_code_to_copy_appears_on_demand():
     editor = attention_editor("single-query")
     assert editor._code.layout.display == "none"
