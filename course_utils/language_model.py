@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -229,7 +230,7 @@ def translate(
 # --- a student's attention in the place of PyTorch's ----------------------------------------
 
 
-class _InPlace(nn.Module):
+class InPlace(nn.Module):
     """Stands where a layer expects nn.MultiheadAttention, and asks another attention."""
 
     batch_first = False  # tells the layer not to take the short cut that goes past `forward`
@@ -254,7 +255,7 @@ def with_cache(model: LanguageModel, attention: type[nn.Module]) -> Iterator[lis
         module = attention(model.sizes.d_model, model.sizes.num_heads)
         copy_weights(layer.self_attn, module)
         modules.append(module.to(next(model.parameters()).device).eval())
-        layer.self_attn = _InPlace(module)
+        layer.self_attn = InPlace(module)
     try:
         yield modules
     finally:
@@ -271,6 +272,54 @@ def copy_weights(source: nn.MultiheadAttention, target: nn.Module) -> None:
             getattr(target, name).bias.copy_(bias)
         target.W_O.weight.copy_(source.out_proj.weight)
         target.W_O.bias.copy_(source.out_proj.bias)
+
+
+# --- one word after the other ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Written:
+    """The words that were chosen, and how long each step took."""
+
+    words: list[int]
+    seconds: list[float]
+
+
+def most_probable(scores: Tensor) -> int:
+    return int(scores.argmax())
+
+
+@torch.no_grad()
+def write(
+    model: LanguageModel,
+    joined: Tensor,
+    count: int,
+    choose: Callable[[Tensor], int] = most_probable,
+    attention: type[nn.Module] | None = None,
+    end: int | None = None,
+) -> Written:
+    """Go on from joined [1, L] by up to `count` words, causally; stop after the word `end`.
+
+    Without `attention` each step runs the model over everything. With it, a class such as
+    CachedSelfAttention, each step runs the model over the newest word alone.
+    """
+    model.eval()
+    words: list[int] = []
+    seconds: list[float] = []
+    block = contextlib.nullcontext() if attention is None else with_cache(model, attention)
+    with block:
+        new = joined
+        while len(words) < count and (not words or words[-1] != end):
+            started = time.perf_counter()
+            if attention is None:
+                scores = model(joined, from_position=joined.shape[1] - 1)[0, 0]
+            else:
+                scores = model.step(new, joined.shape[1] - new.shape[1])[0]
+            words.append(choose(scores))
+            new = torch.tensor([[words[-1] + model.source_words]])
+            joined = torch.cat([joined, new], dim=1)
+            seconds.append(time.perf_counter() - started)
+    return Written(words, seconds)
 
 
 # --- changing attention at test time --------------------------------------------------------

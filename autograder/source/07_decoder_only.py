@@ -1,0 +1,821 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 07 · Decoder-only, and beyond
+#
+# **{{minutes}} · {{points}}**
+#
+# After this notebook you can
+# - turn an encoder-decoder into one stack with one mask,
+# - write text with temperature, top-k and a key-value cache,
+# - say what an RNN, a transformer and a state-space model cost, and what each forgets,
+# - tell a readable attention map from an explanation.
+
+# %% tags=["setup"]
+import torch
+from torch import nn
+
+from course_utils import check, ready
+
+# %%
+import matplotlib.pyplot as plt
+from IPython.display import display
+
+from course_utils.figures.described import described
+
+# %% [markdown]
+# ## 1 From encoder-decoder to decoder-only
+#
+# The transformer of notebook 06 has three attentions:
+# the encoder looks at the source, the decoder looks at its own past, and cross-attention looks
+# from the target at the source.
+#
+# Now write source and target behind each other, as one sequence.
+# Then the three attentions are three blocks of one square table:
+
+# %%
+from course_utils.figures.joined_masks import draw_masks
+
+source_words = ["der", "hund", "schläft"]
+target_words = ["<s>", "the", "dog", "sleeps"]
+display(
+    described(
+        draw_masks(source_words, target_words),
+        "Three tables of seven words by seven. A dot marks where a word may look. Left, the "
+        "encoder-decoder: source words see all source words, target words see all source words and "
+        "the target words up to themselves. Middle, causal: every word sees only the words up to "
+        "itself, so the source block is a triangle too. Right: as left, in one stack.",
+    )
+)
+
+# %% [markdown]
+# A **decoder-only** model keeps one stack of layers and one mask. Cross-attention is gone: it has
+# become the lower left block. There are two ways to treat the source block, upper left:
+# - **causal** throughout: each word sees only what stands before it (middle);
+# - a **two-way source**: source words see each other in both directions (right).
+#
+# The right table allows exactly what the left one allows. What differs from an encoder-decoder:
+# source and target share their weights, and one softmax covers both.
+
+# %% [markdown]
+# ### The mask, first as a loop
+#
+# Row `i` may look at column `j` if `j` is not later. With a two-way source of `S` words, the
+# source block opens:
+
+# %%
+S, T = len(source_words), len(target_words)
+L = S + T
+mask = torch.full((L, L), float("-inf"))
+for i in range(L):
+    for j in range(L):
+        if j <= i or (i < S and j < S):
+            mask[i, j] = 0.0
+mask
+
+# %% [markdown]
+# Added to the scores, minus infinity becomes a weight of 0. The model of this notebook makes the
+# same mask without a loop:
+
+# %%
+from course_utils.language_model import joined_mask
+
+torch.equal(joined_mask(L, prefix=S), mask)
+
+# %% [markdown]
+# ## 2 Translation as a language model
+#
+# A language model predicts the next word. To translate, we let it read the source, and then go on.
+
+# %%
+from course_utils.data import encode, load_corpus
+from course_utils.language_model import RECIPES, LanguageModel
+
+recipe = RECIPES[budget]
+data = encode(load_corpus(builtin_only=budget != "full"))
+
+# %% [markdown]
+# One example, joined. Both languages share one table of embeddings, so the target's numbers are
+# moved up by the size of the source vocabulary.
+
+# %%
+example = data.test[0]
+source = torch.tensor([example.source])
+START, END = 2, 3  # the marks <s> and </s>
+given = torch.tensor([[START, *example.target]])
+
+untrained = LanguageModel(len(data.source_vocabulary), len(data.target_vocabulary), recipe.sizes)
+joined = untrained.join(source, given)
+print(
+    *data.source_vocabulary.decode(example.source),
+    "|",
+    *data.target_vocabulary.decode(example.target),
+)
+print(joined[0].tolist())
+
+# %% [markdown]
+# The stack gives scores for the next word at every position. We train on those of the target only:
+# at `<s>` it should say the first word, and so on, up to `</s>`.
+
+# %%
+scores = untrained(joined, from_position=source.shape[1])
+print("joined:", list(joined.shape), "scores of the target's positions:", list(scores.shape))
+
+# %% [markdown]
+# ### What "forward only" means
+#
+# Change the **last** source word. Which positions of the source notice? We look at the scores that
+# the stack gives at each of them.
+
+# %%
+other = source.clone()
+other[0, -1] = (other[0, -1] + 1) % untrained.source_words
+untrained.eval()
+for name, prefix in (("causal", 0), ("two-way source", source.shape[1])):
+    with torch.no_grad():
+        before, after = untrained(source, prefix), untrained(other, prefix)
+    moved = (before - after).abs().amax(dim=-1)[0] > 0
+    print(f"{name:>15}:", " ".join("changed" if m else "same" for m in moved))
+
+# %% [markdown]
+# With the causal mask, all source words but the last are read without knowing how the sentence
+# ends. In German the verb often stands there. The slides name this as the price of the simple
+# design: it cannot reason back and forth. Does it cost anything here? We measure.
+
+# %% [markdown]
+# ### Train both (quick: about 3 minutes each on two cores)
+#
+# Same sizes, same data, same seed. Only the mask differs.
+
+# %%
+from course_utils.language_model import train_language_model
+
+causal, causal_history = train_language_model(data, recipe, two_way=False)
+
+# %%
+two_way, two_way_history = train_language_model(data, recipe, two_way=True)
+
+# %%
+from course_utils.language_model import measure, translate
+from course_utils.translation_report import bleu
+
+test = data.test[: {"smoke": 40, "quick": 500, "full": 1000}[budget]]
+rows = {}
+for name, model, is_two_way in (("causal", causal, False), ("two-way source", two_way, True)):
+    figures = measure(model, data.test, is_two_way)
+    translations = translate(model, data, test, is_two_way)
+    right = [
+        words == data.target_vocabulary.decode(one.target) for words, one in zip(translations, test)
+    ]
+    figures["sentences"] = sum(right) / len(right)
+    figures["BLEU"] = (
+        bleu(translations, data).tokens if len(test) == len(data.test) else float("nan")
+    )
+    rows[name] = figures
+
+print(f"{'':>15}  loss a word  next word right  sentences right   BLEU")
+for name, row in rows.items():
+    print(
+        f"{name:>15}  {row['loss']:11.3f}  {row['accuracy']:15.1%}"
+        f"  {row['sentences']:15.1%}  {row['BLEU']:5.1f}"
+    )
+
+# %% [markdown]
+# (BLEU needs the whole test set, which the smoke budget leaves out.)
+#
+# Read the table with care. It is one run each, so a small difference can be chance: change the
+# seed and see.
+
+# %%
+gap = rows["causal"]["loss"] - rows["two-way source"]["loss"]
+print(f"The causal model's loss is {abs(gap):.3f} a word {'higher' if gap > 0 else 'lower'}.")
+if abs(gap) < 0.02:
+    print("That is next to nothing: the target sees the whole source either way,")
+    print("and later layers can make up for what the source words did not know.")
+elif gap > 0:
+    print("Reading in one direction costs something here. More layers or more data can make up")
+    print("for it: the target's words still see the whole source.")
+else:
+    print("Here the simple mask is no worse at all.")
+
+# %% [markdown]
+# Why, then, has the causal form become the usual one? One mask for all texts, a loss at every word
+# of any text, no line between "source" and "target", and (section 4) each word is computed once
+# and never again.
+
+# %% [markdown]
+# ## 3 Choosing the next word
+#
+# The model gives scores, the *logits*. **Greedy** takes the largest. To get variety, we *draw*.
+# The **temperature** $\tau$ says how boldly:
+#
+# $$p_i = \frac{\exp(z_i / \tau)}{\sum_j \exp(z_j / \tau)}$$
+#
+# With numbers: three logits, by hand.
+
+# %%
+logits = torch.tensor([2.0, 1.0, 0.0])
+for temperature in (0.5, 1.0, 2.0):
+    powers = [torch.exp(z / temperature) for z in logits]
+    print(temperature, [f"{float(power / sum(powers)):.3f}" for power in powers])
+
+# %% [markdown]
+# A low temperature sharpens, a high one flattens. At $\tau \to 0$ drawing becomes greedy.
+#
+# Even unlikely words are drawn now and then, and there are many of them. **Top-k** leaves only the
+# $k$ largest logits in the game; all others get probability 0.
+
+
+# %%
+@torch.no_grad()
+def next_logits(model, joined):
+    """The logits after the last word of joined [1, L]."""
+    return model.eval()(joined, from_position=joined.shape[1] - 1)[0, 0]
+
+
+prompt = causal.join(source, torch.tensor([[START]]))
+logits = next_logits(causal, prompt)
+best = logits.topk(5)
+for value, number in zip(best.values, best.indices):
+    print(f"{data.target_vocabulary.words[number]:>10} {value:6.2f}")
+
+# %% [markdown]
+# ### Exercise: `sample_next`
+#
+# {{exercise sample-next}}
+#
+# `logits` has the shape `[V]`. Draw one token from $\mathrm{softmax}(z / \tau)$ and return its
+# number as an `int`. With `top_k`, draw among the `top_k` largest logits only (among all, if there
+# are fewer). Randomness comes from `generator`, so that it can be repeated;
+# `torch.multinomial` takes one. Leave `logits` as they are.
+
+
+# %% nbgrader={"grade_id": "sample-next", "solution": true}
+def sample_next(logits, temperature=1.0, top_k=None, generator=None):
+    """Draw a token with the probabilities softmax(logits / temperature), among the top_k best."""
+    ### BEGIN SOLUTION
+    scores = logits / temperature
+    if top_k is not None and top_k < len(scores):
+        smallest_kept = scores.topk(top_k).values[-1]
+        scores = scores.masked_fill(scores < smallest_kept, float("-inf"))
+    probabilities = torch.softmax(scores, dim=-1)
+    return int(torch.multinomial(probabilities, 1, generator=generator))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sample-next-check", "grade": true}
+result = check("sample-next")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("sample-next")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# The check is fair although your function is random: it draws many times, counts, and asks whether
+# such counts can come from the right probabilities. A right answer fails by chance less than once
+# in $10^9$ checks.
+#
+# Now several translations of one sentence, from cold to hot:
+
+# %%
+from course_utils.language_model import write
+
+if ready("sample-next"):
+    generator = torch.Generator().manual_seed(0)
+    print(*data.source_vocabulary.decode(example.source))
+    for temperature, top_k in ((0.3, None), (1.0, None), (1.0, 3), (2.0, None)):
+
+        def draw(logits, temperature=temperature, top_k=top_k):
+            return sample_next(logits, temperature, top_k, generator)
+
+        print(f"temperature {temperature}, top_k {top_k}")
+        for _ in range(2):
+            written = write(causal, prompt, 25, choose=draw, end=END)
+            print("   ", *data.target_vocabulary.decode(written.words))
+
+# %% [markdown]
+# ## 4 The key-value cache
+#
+# To write one more word, the loop above runs the whole stack over *all* words again. Most of that
+# work has been done before. With a causal mask an earlier position never sees a later one, so
+# nothing about it changes. Let us see it:
+
+# %%
+torch.manual_seed(0)
+D, num_heads = 16, 4
+attention = nn.MultiheadAttention(D, num_heads, batch_first=True)
+x = torch.randn(1, 6, D)
+
+with torch.no_grad():
+    five, _ = attention(x[:, :5], x[:, :5], x[:, :5], attn_mask=joined_mask(5))
+    six, _ = attention(x, x, x, attn_mask=joined_mask(6))
+print("the first five positions agree:", torch.allclose(five, six[:, :5], atol=1e-6))
+
+# %% [markdown]
+# So what does the new position need? Its own **query**; and the **keys** and **values** of all
+# positions up to itself. The old keys and values are the same as last time: keep them.
+#
+# | | work for word $t$ | kept |
+# | --- | --- | --- |
+# | without cache | all of $1 \dots t$ through every layer | nothing |
+# | with cache | one position through every layer; one query against $t$ keys | $t$ keys, $t$ values a layer |
+
+# %% [markdown]
+# As a loop, for one head and one position at a time. `keys` and `values` grow by a row a step:
+
+# %%
+W_Q, W_K, W_V = (torch.randn(D, D) / D**0.5 for _ in range(3))
+keys, values, outputs = [], [], []
+for t in range(6):
+    new = x[0, t]
+    keys.append(new @ W_K)
+    values.append(new @ W_V)
+    query = new @ W_Q
+    scores = torch.stack([query @ key for key in keys]) / D**0.5
+    weights = torch.softmax(scores, dim=0)
+    outputs.append(sum(weight * value for weight, value in zip(weights, values)))
+
+# %% [markdown]
+# No mask was needed: what is not there yet cannot be seen. In one go, with a mask, it is the same:
+
+# %%
+scores = (x[0] @ W_Q) @ (x[0] @ W_K).T / D**0.5 + joined_mask(6)
+torch.allclose(torch.stack(outputs), torch.softmax(scores, dim=-1) @ (x[0] @ W_V), atol=1e-5)
+
+# %% [markdown]
+# ### Exercise: `CachedSelfAttention`
+#
+# {{exercise cached-self-attention}}
+#
+# Causal self-attention with several heads that remembers. `forward(x)` gets `T` **new** positions,
+# `[B, T, D]`, and returns their outputs, `[B, T, D]`. They attend to everything that came in
+# earlier calls, to each other's past, and to themselves. `reset()` forgets it all.
+# - Keep keys and values, not inputs: each position is projected once.
+# - Scale by $\sqrt{D / \mathtt{num\_heads}}$. The last step is `W_O`.
+# - A call may bring several positions although others are kept: with `S` old keys, new position
+#   `i` may see the first `S + i + 1`. So the mask has `T` rows and `S + T` columns.
+
+
+# %% nbgrader={"grade_id": "cached-self-attention", "solution": true}
+class CachedSelfAttention(nn.Module):
+    """Causal self-attention that keeps the keys and values of earlier calls."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"{num_heads} heads do not divide d_model = {d_model}.")
+        self.num_heads = num_heads
+        self.W_Q = nn.Linear(d_model, d_model)
+        self.W_K = nn.Linear(d_model, d_model)
+        self.W_V = nn.Linear(d_model, d_model)
+        self.W_O = nn.Linear(d_model, d_model)
+        self.reset()
+
+    def reset(self):
+        """Forget all earlier positions."""
+        ### BEGIN SOLUTION
+        self.keys = self.values = None
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        B, T, D = x.shape
+
+        def cut(z):  # [B, T, D] -> [B, num_heads, T, D / num_heads]
+            return z.view(B, T, self.num_heads, -1).transpose(1, 2)
+
+        query, key, value = cut(self.W_Q(x)), cut(self.W_K(x)), cut(self.W_V(x))
+        if self.keys is not None:
+            key = torch.cat([self.keys, key], dim=2)
+            value = torch.cat([self.values, value], dim=2)
+        self.keys, self.values = key, value
+
+        scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+        if T > 1:  # a single new position sees everything there is
+            S = key.shape[2] - T
+            future = torch.ones(T, S + T, dtype=torch.bool, device=x.device).triu(S + 1)
+            scores = scores.masked_fill(future, float("-inf"))
+        context = torch.softmax(scores, dim=-1) @ value
+        return self.W_O(context.transpose(1, 2).reshape(B, T, D))
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "cached-self-attention-check", "grade": true}
+result = check("cached-self-attention")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("cached-self-attention")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ### The same words, for less
+#
+# Your module takes the place of PyTorch's attention in the trained model, with its weights. Both
+# ways must write the same words:
+
+# %%
+if ready("cached-self-attention"):
+    for one in data.test[:3]:
+        start = causal.join(torch.tensor([one.source]), torch.tensor([[START]]))
+        without = write(causal, start, 25, end=END)
+        cached = write(causal, start, 25, attention=CachedSelfAttention, end=END)
+        same = "the same" if without.words == cached.words else "DIFFERENT"
+        print(f"{same:>9}:", *data.target_vocabulary.decode(cached.words))
+
+# %% [markdown]
+# What does a step cost? A larger model, untrained (time does not depend on what it knows), writes
+# 256 words both ways. (quick: about 15 seconds)
+
+# %%
+from course_utils.language_model import Sizes
+
+count = {"smoke": 48, "quick": 256, "full": 256}[budget]
+if ready("cached-self-attention"):
+    torch.manual_seed(0)
+    large = LanguageModel(1000, 1000, Sizes(256, 8, 4, 1024)).eval()
+    start = torch.randint(1000, (1, 8))
+    write(large, start, 4, attention=CachedSelfAttention)  # the first calls are always slow
+    without = write(large, start, count)
+    cached = write(large, start, count, attention=CachedSelfAttention)
+    total_without, total_cached = sum(without.seconds), sum(cached.seconds)
+    print("the same words:", without.words == cached.words)
+    print(
+        f"without {total_without:.2f} s, with {total_cached:.2f} s: {total_without / total_cached:.1f} times"
+    )
+
+# %%
+if ready("cached-self-attention"):
+    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+    axes.plot([1e3 * s for s in without.seconds], ".", ms=3, color="#b4571a", label="without cache")
+    axes.plot([1e3 * s for s in cached.seconds], "x", ms=3, color="#1f4e8c", label="with cache")
+    axes.set(xlabel="words written so far", ylabel="milliseconds for the next")
+    axes.set_ylim(0, 1.2e3 * sorted(without.seconds)[int(0.98 * count)])
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+
+    def middle(seconds):
+        return 1e3 * sorted(seconds)[len(seconds) // 2]
+
+    quarter = count // 4
+    words = (
+        f"Milliseconds for a word, typical of the first and of the last {quarter} words. Without "
+        f"cache: {middle(without.seconds[:quarter]):.1f} and {middle(without.seconds[-quarter:]):.1f}. "
+        f"With cache: {middle(cached.seconds[:quarter]):.1f} and {middle(cached.seconds[-quarter:]):.1f}."
+    )
+    display(described(figure, words))
+    print(words)
+
+# %% [markdown]
+# Without a cache, word $t$ costs $t$ positions of work, so $n$ words cost about $n^2 / 2$. With it,
+# a word costs one position, plus one query against all the keys kept.
+#
+# The price is memory: a key and a value for each position in each layer. And the cache lives on the
+# causal mask. A two-way source can be kept too, but only once it is complete: a word added to it
+# would change all the keys before it.
+
+# %% [markdown]
+# ## 5 Three ways to carry the past along
+#
+# How should a model remember what it has read?
+#
+# | | what it keeps | next step |
+# | --- | --- | --- |
+# | **RNN** | one state $h$ | $h_t = f(h_{t-1}, x_t)$, $f$ curved: step after step |
+# | **transformer** | all keys and values | attention to all of them |
+# | **state-space model (SSM)** | one state $h$ | $h_t = a \odot h_{t-1} + B x_t$, $\ y_t = \mathrm{Re}(C h_t)$: linear |
+#
+# The third is new here. Ours is *diagonal*: each entry of $h$ fades (and turns: the numbers are
+# complex) by a factor $a_n$ of its own. As a loop:
+
+# %%
+from course_utils.sequence_models import DiagonalSSM
+
+torch.manual_seed(0)
+ssm = DiagonalSSM(d_model=8, num_states=4)
+x = torch.randn(1, 10, 8)
+
+with torch.no_grad():
+    log_a, entering, C = ssm.parts(x)  # entering = B x
+    a, h, outputs = log_a.exp(), torch.zeros(4), []
+    for t in range(10):
+        h = a * h + entering[0, t]
+        outputs.append((h @ C.T).real)
+
+# %% [markdown]
+# Because no curve is in the way, $h_t = \sum_{s \le t} a^{t-s} B x_s$. That is a convolution, and
+# the fast Fourier transform does it for all positions at once. The same:
+
+# %%
+with torch.no_grad():
+    print(torch.allclose(ssm(x)[0], torch.stack(outputs), atol=1e-5))
+
+# %% [markdown]
+# So an SSM trains like a transformer, all positions at once, and writes like an RNN, from a state
+# of fixed size. (Mamba goes further: there $a$ and $B$ depend on the input, so that the model can
+# choose what to keep. Ours cannot.)
+
+# %% [markdown]
+# ### What training costs (quick: about 20 seconds)
+#
+# One layer of each, one sequence, forward and backward. We measure the time and count the bytes
+# that are kept for the backward pass. The **slope** on logarithmic axes is the power of the
+# length: 1 means twice as long, twice as much; 2 means four times as much.
+#
+# Attention is there twice. Once it stores its weights, `[num_heads, L, L]`, as the equations do.
+# Once it is *fused*: the same numbers, computed in pieces, the weights never stored.
+
+# %%
+from course_utils.sequence_models import plot_costs, slopes, training_costs
+
+lengths = {
+    "smoke": [128, 256, 512],
+    "quick": [256, 512, 1024, 2048],
+    "full": [256, 512, 1024, 2048, 4096],
+}[budget]
+costs = training_costs(lengths, repeats=2)
+
+
+def in_words(costs, what):
+    """The slopes as a sentence for each kind."""
+    return " ".join(
+        f"{kind}: time grows as length^{fast:.1f}, {what} as length^{kept:.1f}."
+        for kind, (fast, kept) in slopes(costs).items()
+    )
+
+
+words = in_words(costs, "memory")
+display(
+    described(plot_costs(costs, "One training step of one layer", "megabytes kept", 1e6), words)
+)
+print(words)
+
+# %% [markdown]
+# The slides say: memory and computation of attention grow with the square of the length. The time
+# does, once the sequence is long (short ones are ruled by the layers around it). The memory does
+# only if the weights are stored.
+#
+# The RNN's slope is about 1, but look at its height: it waits for each step before the next.
+
+# %% [markdown]
+# ### What writing costs
+#
+# One more position after so many: its time, and the numbers kept until then. The transformer uses
+# *your* cache.
+
+# %%
+from course_utils.sequence_models import generation_costs
+
+if ready("cached-self-attention"):
+    costs = generation_costs(lengths, CachedSelfAttention)
+    words = in_words(costs, "what is kept")
+    display(described(plot_costs(costs, "One more position", "numbers kept"), words))
+    print(words)
+
+# %% [markdown]
+# ### What each one forgets: a recall task (quick: about 2 minutes)
+#
+# First come pairs of a key and a value, one pair a step. Then the keys come again, alone and in
+# another order, and the model has to say the value of each:
+#
+# `k7→v2  k3→v9  k5→v2 … k3→?  k7→?`
+#
+# 64 keys, 16 values: guessing gives 6%. Trained on 2 to 16 pairs, tested on up to 64. All three
+# have two layers of the same width. No positions are given: the task needs none.
+
+# %%
+from course_utils.sequence_models import KINDS, Recall, recall_accuracy, train_recall
+
+task = Recall()
+steps = {"smoke": 80, "quick": 600, "full": 3000}[budget]
+recall_models = {}
+for kind in KINDS:
+    recall_models[kind], history = train_recall(kind, task, steps=steps, show=False)
+    print(f"{kind:>12}: {steps} steps, loss {history.records[-1]['train_loss']:.2f}")
+
+# %%
+pairs = [2, 4, 8, 16, 32, 64]
+accuracy = {
+    kind: [recall_accuracy(model, task, n) for n in pairs] for kind, model in recall_models.items()
+}
+print(f"{'pairs':>12}", *(f"{n:>6}" for n in pairs))
+for kind in KINDS:
+    print(f"{kind:>12}", *(f"{a:6.0%}" for a in accuracy[kind]))
+print("\nnumbers kept after the pairs")
+for kind, model in recall_models.items():
+    print(f"{kind:>12}", *(f"{model.numbers_kept(n):6}" for n in pairs))
+
+# %%
+from course_utils.sequence_models import COLOURS, MARKS
+
+figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+for kind in KINDS:
+    axes.plot(pairs, accuracy[kind], marker=MARKS[kind], color=COLOURS[kind], label=kind)
+axes.axhline(1 / task.num_values, color="grey", ls=":", lw=1)
+axes.axvline(16, color="grey", lw=0.6)
+axes.text(16.5, 0.02, "longer than trained", fontsize=8, color="grey")
+axes.set_xscale("log", base=2)
+axes.set_xticks(pairs, [str(n) for n in pairs])
+axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
+axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+axes.spines[["top", "right"]].set_visible(False)
+plt.close(figure)
+words = "Share of right answers by number of pairs. " + " ".join(
+    f"{kind}: " + ", ".join(f"{n} pairs {a:.0%}" for n, a in zip(pairs, accuracy[kind])) + "."
+    for kind in KINDS
+)
+display(described(figure, words))
+
+# %%
+kept_state = max(accuracy["RNN"][-1], accuracy["SSM"][-1])
+if accuracy["transformer"][-1] > kept_state + 0.2:
+    print(
+        "The two with a state of fixed size lose pairs as there are more; attention finds its pair"
+    )
+    print("among 64 as well. But look at what it keeps: that grows with every pair.")
+else:
+    print("In this short run the three have not parted yet. Use a larger budget to see them part.")
+
+# %% [markdown]
+# ### Question: which one would you take?
+#
+# {{exercise three-kinds-of-model}}
+#
+# Use what you measured above (say the figures).
+# 1. A transformer and an RNN each read a long text and then write. Compare what training costs and
+#    what writing the next word costs, as the text gets longer.
+# 2. The recall task: which models lose pairs, and why these? What does the other pay for not
+#    losing any?
+# 3. You need a model that listens to a sensor for days on a small chip. Which of the three do you
+#    take, and what do you give up?
+
+# %% [markdown] nbgrader={"grade_id": "three-kinds-of-model", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# 1. Training: the transformer handles all positions at once, but its time grows with the square of
+#    the length (slope near 2 for long sequences), and so does its memory if the weights are stored;
+#    fused, memory grows with slope 1. The RNN grows with slope 1 in both, but has to go step after
+#    step, so it is slower at these lengths. Writing: the RNN's step costs the same however long the
+#    text is, and it keeps one state. The transformer's step compares one query with all keys, and
+#    the cache grows by a key and a value a word and layer (slope 1).
+# 2. The RNN and the SSM lose pairs as there are more: all of them have to fit into a state of fixed
+#    size, and each new pair is written over the old ones. Attention keeps every pair and looks up
+#    the one that is asked for. It pays with memory that grows with the number of pairs, and with a
+#    longer search at each step.
+# 3. An SSM or an RNN: the state has a fixed size, so memory and time a step stay the same for days;
+#    the SSM also trains in parallel. What is given up: exact recall of single events long ago.
+# ### END SOLUTION
+# === BEGIN MARK SCHEME ===
+# - half a point: training, with figures: the transformer in parallel but quadratic in time (memory
+#   only if the weights are stored), the RNN linear but one step after the other;
+# - half a point: writing: constant for the RNN; growing with the length for the transformer, in
+#   memory (the cache) and in time;
+# - half a point: RNN and SSM lose pairs because their state has a fixed size; attention keeps all
+#   and pays with memory that grows;
+# - half a point: a model with a fixed state for the sensor (SSM or RNN), and that exact recall of
+#   the distant past is given up. A transformer with a limited window earns this too, if the reason
+#   is right.
+# Figures that differ from the model answer's are fine if they are the student's own.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ## 6 Where else attention is used
+#
+# The same three roles return wherever something has to be looked up:
+#
+# | task | query | keys and values |
+# | --- | --- | --- |
+# | describing a picture | the caption so far | patches of the picture |
+# | predicting text | the newest word | all words before it |
+# | summarising | the summary so far | the words of the document |
+#
+# Only where the keys come from changes. Section 2 did the third kind with a short document:
+# join it and what is to be written, and go on.
+
+# %% [markdown]
+# ## 7 Attention is not explanation
+#
+# An attention map is easy to read, and so it is tempting to read too much into it. It says *what*
+# one part of the model does; it does not say *why* the model answers as it does. The slides
+# warn of this. An experiment makes it concrete.
+#
+# First a map: where do the target's words look in the source, in each head of the last layer?
+
+# %%
+from course_utils.language_model import attention_maps
+
+joined = causal.join(source, given)
+maps = attention_maps(causal, joined)  # [layers, B, num_heads, L, L]
+S = source.shape[1]
+source_tokens = data.source_vocabulary.decode(example.source)
+target_tokens = ["<s>", *data.target_vocabulary.decode(example.target)]
+
+# %%
+from course_utils.widgets import attention_map
+
+to_source = maps[-1, 0, :, S:, :S]
+attention_map(to_source, source_tokens, target_tokens, title="Last layer, target to source")
+
+# %% [markdown]
+# If the map *explained* the answers, other weights should give other answers. So, at test time,
+# we take the weights of the target's words away, in two ways:
+# - **uniform**: every query is set to zero. All scores are then 0, and all weights alike;
+# - **shuffled**: each source word's weight goes to another source word.
+#
+# Nothing is trained again. How many of the next words are still right?
+
+# %%
+from course_utils.language_model import changed_accuracy
+
+few = data.test[: {"smoke": 60, "quick": 300, "full": 1000}[budget]]
+as_trained = changed_accuracy(causal, few, False)
+print(f"{'as trained':>24}: {as_trained:.1%}")
+for change in ("uniform", "shuffled"):
+    print(f"{'all layers, ' + change:>24}: {changed_accuracy(causal, few, False, change):.1%}")
+for layer in range(len(causal.layers)):
+    for change in ("uniform", "shuffled"):
+        found = changed_accuracy(causal, few, False, change, layer=layer)
+        print(f"{f'layer {layer + 1} alone, {change}':>24}: {found:.1%}")
+
+# %% [markdown]
+# Attention as a whole matters if the first lines differ. But which *head* matters? Does a head
+# with a clear, sharp map matter more than one with a blurred map? For each head: how sharp it is
+# (the mean of its largest weight on the source), and what is lost when that head alone is made
+# uniform.
+
+# %%
+sharpness, lost, names = [], [], []
+for layer in range(len(causal.layers)):
+    for head in range(recipe.sizes.num_heads):
+        largest = []
+        for one in few[:30]:
+            n = len(one.source)
+            pair = causal.join(torch.tensor([one.source]), torch.tensor([[START, *one.target]]))
+            weights = attention_maps(causal, pair)[layer, 0, head, n:, :n]
+            largest.append(weights.amax(dim=-1).mean())
+        sharpness.append(float(torch.stack(largest).mean()))
+        lost.append(
+            as_trained - changed_accuracy(causal, few, False, "uniform", layer=layer, head=head)
+        )
+        names.append(f"{layer + 1}.{head + 1}")
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+axes.plot(sharpness, [100 * value for value in lost], "o", color="#1f4e8c")
+for x_place, y_place, name in zip(sharpness, lost, names):
+    axes.annotate(
+        name, (x_place, 100 * y_place), xytext=(4, 4), textcoords="offset points", fontsize=8
+    )
+axes.axhline(0, color="grey", lw=0.6)
+axes.set(xlabel="sharpness: mean largest weight on the source", ylabel="next words lost, in points")
+axes.spines[["top", "right"]].set_visible(False)
+plt.close(figure)
+table = list(zip(names, sharpness, lost))
+words = "Layer.head, its sharpness, points lost without it. " + " ".join(
+    f"{name}: {sharp:.2f}, {100 * value:.1f}." for name, sharp, value in table
+)
+display(described(figure, words))
+
+# %%
+import numpy as np
+
+correlation = np.corrcoef(sharpness, lost)[0, 1]
+name, sharp, value = max(table, key=lambda row: row[1])
+print(f"Correlation of sharpness and loss over {len(table)} heads: {correlation:.2f}.")
+print(
+    f"The sharpest head, {name}, puts {sharp:.0%} on one word; made uniform, it costs {100 * value:.1f} points."
+)
+harmless = [one for one, _, loss in table if loss < 0.01]
+print(
+    f"{len(harmless)} of {len(table)} heads can lose their map for less than one point each: {', '.join(harmless) or 'none'}."
+)
+
+# %% [markdown]
+# What to take from it, whatever your numbers are:
+# - A head whose map can be replaced without a change in the answers did not *explain* them,
+#   however clear it looks. Others took over, or its values did not matter.
+# - A head that costs a lot was needed. Its map then says where it looked, still not why.
+# - Weights are only half of attention: a large weight on a small value moves little.
+# - One experiment that *changes* something says more than many pictures.
+
+# %% [markdown]
+# ## Summary
+#
+# - Joined into one sequence, encoder, cross-attention and decoder are blocks of one masked stack.
+# - Causal means: nothing computed ever changes. That is what a key-value cache lives on.
+# - Temperature and top-k decide how boldly the next word is drawn.
+# - A fixed state (RNN, SSM) is cheap and forgets; attention keeps all of it and pays by length.
+# - Maps show what a part does. To learn whether it matters, change it and measure.
+#
+# **Where to go next**: give `CachedSelfAttention` a window (keep only the last 64 keys) and see
+# what the recall task says. Train the causal model on the source's words too. Let $a$ of the SSM
+# depend on the input, and try the recall task again.
