@@ -169,3 +169,33 @@ def _linear_probe(
         float((row == want)[want >= 0].float().mean())
         for row, want in zip(guess, fresh, strict=True)
     ]
+
+
+def gradient_by_step(model: Seq2Seq, batch: Batch) -> list[float]:
+    """How large the loss's gradient is at each encoder state, from the first step to the last.
+
+    The encoder runs step by step here, so that autograd keeps each state apart.
+    """
+    source, decoder_inputs = _on_device(model, batch)
+    embedded = model.embedding(source)
+    hidden, states = None, []
+    for s in range(source.shape[1]):
+        _, hidden = model.encoder(embedded[:, s : s + 1], hidden)
+        hidden.retain_grad()
+        states.append(hidden)
+    memory = torch.cat([state.transpose(0, 1) for state in states], dim=1)
+    logits, _, _ = model.decode(memory, hidden, decoder_inputs)
+    target = batch.target.to(logits.device)
+    model.zero_grad()
+    F.cross_entropy(logits.flatten(0, 1), target.flatten()).backward()
+    # The loss is a mean over the batch; a sentence's own share is what its states get.
+    return [float(state.grad[0].norm(dim=-1).mean()) * len(source) for state in states]
+
+
+def spread(values: Sequence[float]) -> str:
+    """Several runs as text: the mean, and from the lowest to the highest."""
+    values = list(values)
+    mean = sum(values) / len(values)
+    if len(values) == 1:
+        return f"{mean:.0%}"
+    return f"{mean:.0%} ({min(values):.0%} to {max(values):.0%})"

@@ -1,0 +1,129 @@
+"""The measurements of notebook 02 measure what they say."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_utils import bottleneck
+from course_utils.bottleneck import (
+    accuracy,
+    alignment,
+    gradient_by_step,
+    load_grid,
+    probe_bottleneck,
+    spread,
+    train,
+)
+from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
+from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
+from course_utils.seq2seq import Seq2Seq
+from course_utils.tasks import change_case
+from course_utils.training import seed_everything
+
+
+def dot_product(query, states):
+    weights = torch.softmax(query @ states.transpose(1, 2), dim=-1)
+    return weights @ states, weights
+
+
+def small(cell="rnn", **slots):
+    seed_everything(0)
+    return Seq2Seq(len(change_case().tokens), hidden=16, embed=8, cell=cell, **slots)
+
+
+def test_a_probe_reads_what_is_there_and_guesses_what_is_not():
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(0, 4, (3000, 1), generator=generator)
+    vectors = torch.randn(3000, 12, generator=generator)
+    hidden = F.one_hot(labels[:, 0], 4).float() @ torch.randn(4, 12, generator=generator)
+    (found,) = bottleneck._linear_probe(vectors * 0.1 + hidden, labels, 1500)
+    (guessed,) = bottleneck._linear_probe(vectors, labels, 1500)
+    assert found > 0.99
+    assert guessed < 0.35
+
+
+def test_a_probe_leaves_out_rows_that_do_not_count():
+    labels = torch.tensor([[0], [1]] * 300)
+    vectors = F.one_hot(labels[:, 0], 2).float()
+    broken = labels.clone()
+    broken[::6] = 1 - broken[::6]
+    counts = torch.ones_like(labels, dtype=torch.bool)
+    counts[::6] = False
+    assert bottleneck._linear_probe(vectors, broken, 300, counts=counts) == [1.0]
+
+
+def test_probing_a_model_gives_a_figure_for_the_prompt_and_each_place():
+    found = probe_bottleneck(small("lstm"), change_case(), 3, lines=200)
+    assert {key: len(values) for key, values in found.items()} == {
+        "prompt": 1,
+        "letter": 3,
+        "case": 3,
+    }
+    assert all(0 <= value <= 1 for values in found.values() for value in values)
+
+
+@pytest.mark.parametrize("attention", [None, dot_product])
+def test_gradients_by_step_are_those_of_the_loss_at_each_state(attention):
+    task, model = change_case(), small(attention=attention)
+    batch = task.draw(4, 5, seed=1)
+    norms = gradient_by_step(model, batch)
+    assert len(norms) == 6
+    states, hidden = model.encode(batch.source)
+    hidden = hidden.detach().requires_grad_()
+    logits, _, _ = model.decode(states.detach(), hidden, batch.decoder_inputs)
+    F.cross_entropy(logits.flatten(0, 1), batch.target.flatten()).backward()
+    last = float(hidden.grad[0].norm(dim=-1).mean()) * 4
+    if attention is None:
+        assert norms[-1] == pytest.approx(last, rel=1e-4)
+        assert norms[0] < norms[-1]
+    else:  # the last state is also attended to, so more than the bottleneck's share arrives
+        assert norms[-1] != pytest.approx(last, rel=1e-3)
+
+
+@pytest.mark.parametrize("place", ["start", "end", "both", "each step", "decoder"])
+def test_alignment_is_the_weight_on_the_state_of_the_same_character(place):
+    task = change_case(place=place)
+
+    def diagonal(query, states):
+        offset = int(place in ("start", "both"))
+        rows = torch.arange(query.shape[1]) + offset
+        weights = F.one_hot(rows.clamp(max=states.shape[1] - 1), states.shape[1]).float()
+        return weights.expand(len(query), -1, -1) @ states, weights.expand(len(query), -1, -1)
+
+    assert alignment(small(attention=diagonal), task, 6) == 1.0
+
+
+def test_training_repeats_for_a_seed():
+    task = change_case()
+    first, second = (train(task, lengths=[3], steps=20, seed=3, hidden=16)[0] for _ in range(2))
+    assert accuracy(first, task, 3) == accuracy(second, task, 3)
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters()))
+
+
+def test_a_spread_tells_mean_lowest_and_highest():
+    assert spread([0.5, 0.7, 0.9]) == "70% (50% to 90%)"
+    assert spread([1.0]) == "100%"
+
+
+def test_a_missing_grid_is_answered_with_a_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match="The grid of results is not at"):
+        load_grid(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize("picture", [one_to_one(), encoder_decoder(), encoder_decoder(True)])
+def test_drawings_carry_their_words_and_stay_inside_their_frame(picture):
+    assert 'role="img"' in picture.svg and len(picture.words) > 100
+    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture.svg).groups())
+    for x, y in re.findall(r'<(?:text|rect) x="([\d.-]+)" y="([\d.-]+)"', picture.svg):
+        assert 0 <= float(x) <= width and 0 <= float(y) <= height
+
+
+def test_plots_and_tables_have_a_text_alternative():
+    plot = curves({"a": [0.1, 0.9]}, [1, 2], x_label="length", y_label="accuracy")
+    assert 'alt="accuracy against length. a: from 0.1 to 0.9."' in plot.svg
+    assert "diagonal of ones" in tables_of_positions([[1.0]], [[0.0, 1.0]]).svg
+    shown = table({("row", "x"): [0.2, 0.4], ("row", "y"): [1.0]}, "what")
+    assert "30% (20% to 40%)" in shown.svg
+    assert shown.words == "row: x 30% (20% to 40%), y 100%"
