@@ -43,17 +43,22 @@ def main() -> None:
     model = make_translator(data, attention, sizes)
     model.load_state_dict(torch.load(path, weights_only=True))
     sources = [example.source for example in data.test]
-    done = {(r.beam, r.length_penalty) for r in read_results(BEAM_RESULTS, BeamResult)}
+    done = {(r.budget, r.beam, r.length_penalty) for r in read_results(BEAM_RESULTS, BeamResult)}
     for penalty in chosen.penalties:
         for beam in chosen.beams:
-            if (beam, penalty) in done:
+            if (chosen.budget, beam, penalty) in done:
                 continue
             started = time.perf_counter()
             found = beam_translate(model, data, sources, beam, penalty)
             seconds = time.perf_counter() - started
             score = bleu(found, data)
             result = BeamResult(
-                beam, penalty, round(score.tokens, 2), round(score.plain, 2), round(seconds, 1)
+                chosen.budget,
+                beam,
+                penalty,
+                round(score.tokens, 2),
+                round(score.plain, 2),
+                round(seconds, 1),
             )
             add_result(result, BEAM_RESULTS)
             print(result, flush=True)

@@ -221,6 +221,7 @@ MECHANISMS = tuple(DOCUMENT)
 class BeamResult:
     """BLEU of one trained model with one width of the beam; a penalty of 1 is the mean a word."""
 
+    budget: str
     beam: int
     length_penalty: float
     bleu_tokens: float

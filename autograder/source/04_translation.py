@@ -1,0 +1,743 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 04 · German to English
+#
+# **{{minutes}} · {{points}}**
+#
+# After this notebook you can
+# - write single-query scaled dot-product attention, and train a translator with it,
+# - read its attention diagrams, and say what they do not show,
+# - compare attention mechanisms fairly: several runs, means, and no more than they tell,
+# - search for a translation with a beam.
+
+# %% tags=["setup"]
+import math
+
+import torch
+from torch import nn
+
+from course_utils import check, ready
+
+# %%
+import numpy as np
+from IPython.display import display
+
+from course_utils.data import encode, load_corpus, length_batches, tokenise
+from course_utils.training import seed_everything
+from course_utils.translation import (
+    RECIPES,
+    Dummy,
+    MeanPool,
+    make_translator,
+    mean_loss,
+    prefix_scorer,
+    train_translator,
+    translate,
+)
+from course_utils.translation_report import bleu, draw_attention
+
+# %% [markdown]
+# ## 1 Sentences in two languages
+#
+# **Multi30k** has 29,000 captions of photographs, each in German and English (Elliott et al. 2016),
+# and in French (Elliott et al. 2017). The next cell takes them from the folder that the environment
+# variable `COURSE_DATA` names, or from your cache, or downloads them once (2 MB). Without a network
+# it uses the course's **built-in corpus**: German sentences from a small grammar. A line says which
+# one you have.
+#
+# For French, write `"fr"`.
+
+# %%
+source_language = "de"
+corpus = load_corpus(source_language, builtin_only=budget == "smoke")
+
+# %%
+for source, target in list(zip(corpus.train.source, corpus.train.target))[:3]:
+    print(source, "\n   ", target)
+
+# %% [markdown]
+# A model works with numbers. A small tokeniser cuts sentences into lower-cased words, and every
+# word that occurs at least twice in the training part gets a number. All others are `<unk>`.
+
+# %%
+data = encode(corpus)
+print(
+    "words that the model knows:", len(data.source_vocabulary), "and", len(data.target_vocabulary)
+)
+print(tokenise(corpus.train.source[0]))
+print(data.train[0].source)
+
+# %% [markdown]
+# Sentences of one source length go into one batch: then no source is padded, and your attention
+# needs no mask. Time comes first: `source` is `[S, B]`.
+
+# %%
+batch = length_batches(data.train, size=4)[40]
+print("source", list(batch.source.shape), " given", list(batch.given.shape))
+print("the decoder reads ", [data.target_vocabulary.words[n] for n in batch.given[:, 0]])
+print("and should say    ", [data.target_vocabulary.words[n] for n in batch.wanted[:, 0]])
+
+# %% [markdown]
+# ### Words move
+#
+# German puts verbs where English does not. Its separable verbs stand in two places: *hebt … auf*
+# is one verb, "picks up". In a clause with *weil* or *dass* the verb comes last. The built-in corpus
+# knows which words belong together. In this picture they are the bright cells:
+
+# %%
+from course_utils.data import builtin_corpus
+
+grammar = builtin_corpus()
+place = next(i for i, text in enumerate(grammar.test.source) if ", weil" in text and len(text) < 90)
+german, english = tokenise(grammar.test.source[place]), tokenise(grammar.test.target[place])
+gold = np.zeros((len(english), len(german)))
+for s, t in grammar.test.alignments[place]:
+    gold[t, s] = 1
+print(grammar.test.source[place], "\n" + grammar.test.target[place])
+draw_attention(german, english, gold, title="which words belong together")
+
+# %% [markdown]
+# A translator that reads left to right and writes left to right has to find its way through that.
+# The bright cells are what attention could learn. Nobody will tell it.
+
+# %% [markdown]
+# ## 2 The model
+#
+# The **encoder** is a GRU that reads from both sides; $w_t$ is the word at position $t$:
+#
+# $$z_t = E_s w_t \quad(3)\qquad
+#   \overrightarrow h_t = \mathrm{GRU}(z_t, \overrightarrow h_{t-1}) \quad(4)\qquad
+#   \overleftarrow h_t = \mathrm{GRU}(z_t, \overleftarrow h_{t+1}) \quad(5)$$
+# $$h_t = [\overrightarrow h_t, \overleftarrow h_t] \quad(6)\qquad
+#   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(7)$$
+#
+# The **decoder** is a GRU that reads what it has written so far. It starts from the whole sentence,
+# and looks at the source after each step:
+#
+# $$d_0 = h_{\text{sent}} \quad(8)\qquad b_i = E_t m_i \quad(9)\qquad
+#   d_i = \mathrm{GRU}(b_i, d_{i-1}) \quad(10)$$
+# $$a_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(11)\qquad
+#   P(m_{i+1}) = \mathrm{softmax}(W_d[a_i, d_i] + b_d) \quad(12)$$
+
+# %%
+from course_utils.figures.translator import slides_diagram, translator_diagram
+
+translator_diagram()
+
+# %% [markdown]
+# All of that is given, except $\mathrm{Attn}$. Two simple ones are given too:
+#
+# - `Dummy` returns zeros: it attends to nothing.
+# - `MeanPool` returns the mean of the states: it attends to everything alike.
+
+# %%
+recipe = RECIPES[budget]
+sizes = recipe.sizes
+seed_everything(0)
+untrained = make_translator(data, MeanPool(), sizes)
+states, hidden = untrained.encode(batch.source)
+print("states", list(states.shape), " first hidden", list(hidden.shape))
+
+context, weights = untrained.attention(hidden, states)
+print("context", list(context.shape), " weights", list(weights.shape))
+
+# %% [markdown]
+# ### One query, in loops
+#
+# Scaled dot-product attention projects the decoder's hidden state to a query, and every encoder
+# state to a key. Values are the states as they are:
+#
+# $$q = W_q d_i \quad(13)\qquad k_t = W_k h_t \quad(14)\qquad v_t = h_t \quad(15)$$
+# $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{d})}{\sum_j \exp(q\cdot k_j/\sqrt{d})} \quad(1)\qquad
+#   a = \sum_t \alpha_t v_t \quad(2)$$
+#
+# Here it is for **one** sentence with three words, one number at a time; $d$ is the size of queries
+# and keys:
+
+# %%
+torch.manual_seed(0)
+d = 2
+W_q, W_k = torch.randn(d, 3), torch.randn(d, 4)
+one_hidden, three_states = torch.randn(3), torch.randn(3, 4)
+
+q = W_q @ one_hidden
+scores = []
+for state in three_states:
+    k = W_k @ state
+    scores.append(float(q @ k) / math.sqrt(d))
+total = sum(math.exp(score) for score in scores)
+alpha = [math.exp(score) / total for score in scores]
+a = sum(weight * state for weight, state in zip(alpha, three_states))
+print("scores ", [round(score, 3) for score in scores])
+print("weights", [round(weight, 3) for weight in alpha], " sum", round(sum(alpha), 6))
+print("context", [round(value, 3) for value in a.tolist()])
+
+# %% [markdown]
+# ### Exercise: `SingleQueryScaledDotProductAttention`
+#
+# {{exercise single-query-attention}}
+#
+# Write the same for a whole batch. `hidden` is `[B, dec_hid_dim]`. `encoder_outputs` is
+# `[S, B, 2 * enc_hid_dim]`: time first. Use two linear layers for $W_q$ and $W_k$ (they may have a
+# bias) that project to `kq_dim`. Return
+# - `attended_val`, `[B, 2 * enc_hid_dim]`, and
+# - `alpha`, `[B, S]`.
+#
+# `torch.bmm` multiplies matrices batch by batch; `einsum` and `@` do as well.
+
+
+# %% nbgrader={"grade_id": "single-query-attention", "solution": true}
+class SingleQueryScaledDotProductAttention(nn.Module):
+    """alpha = softmax(q . k_t / sqrt(kq_dim)), attended_val = sum_t alpha_t h_t."""
+
+    # kq_dim is the size of queries and keys; linear layers project to it.
+    def __init__(self, enc_hid_dim, dec_hid_dim, kq_dim=512):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.query = nn.Linear(dec_hid_dim, kq_dim)
+        self.key = nn.Linear(2 * enc_hid_dim, kq_dim)
+        self.scale = math.sqrt(kq_dim)
+        ### END SOLUTION
+
+    # hidden [B, dec_hid_dim], encoder_outputs [S, B, 2 * enc_hid_dim]
+    def forward(self, hidden, encoder_outputs):
+        ### BEGIN SOLUTION
+        query = self.query(hidden).unsqueeze(1)  # [B, 1, K]
+        keys = self.key(encoder_outputs).permute(1, 2, 0)  # [B, K, S]
+        scores = torch.bmm(query, keys).squeeze(1) / self.scale  # [B, S]
+        alpha = torch.softmax(scores, dim=1)
+        values = encoder_outputs.transpose(0, 1)  # [B, S, 2E]
+        attended_val = torch.bmm(alpha.unsqueeze(1), values).squeeze(1)
+        ### END SOLUTION
+        assert attended_val.shape == (hidden.shape[0], encoder_outputs.shape[2])
+        assert alpha.shape == (hidden.shape[0], encoder_outputs.shape[0])
+        return attended_val, alpha
+
+
+# %% nbgrader={"grade_id": "single-query-attention-check", "grade": true}
+result = check("single-query-attention")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("single-query-attention")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ## 3 Training (about 8 minutes on two CPU cores)
+#
+# Your module is written for one target step. While training, all steps are known, and because this
+# decoder attends *after* the recurrent step, no step waits for the attention of another. So the
+# GRU runs over all steps in one call, and `torch.vmap` runs your module over all of them together.
+#
+# The weights with the lowest validation loss are kept. You can interrupt: the best so far stays.
+
+# %%
+if ready("single-query-attention"):
+    seed_everything(0)
+    attention = SingleQueryScaledDotProductAttention(
+        sizes.encoder, sizes.decoder, kq_dim=sizes.words
+    )
+    model = make_translator(data, attention, sizes)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+    history = train_translator(
+        model,
+        data,
+        recipe,
+        seed=0,
+        checkpoint=None if budget == "smoke" else f"04_translation_{source_language}",
+    )
+    display(history.plot())
+
+# %% [markdown]
+# **Perplexity** is the exponential of the loss a word: between how many words the model is, so to
+# say, in doubt. **BLEU** counts how many words, pairs, triples and quadruples of a translation are
+# also in the reference. It is counted twice: on lower-cased tokens, as this assignment does, and
+# with sacrebleu's default on plain sentences. The *signature* in brackets says how, so that others
+# can repeat it. Expect 30 to 36 on Multi30k in the quick budget.
+
+# %%
+if ready("single-query-attention"):
+    print(f"test perplexity {math.exp(mean_loss(model, data.test)):.2f}")
+    translations = translate(model, data)
+    score = bleu([one.words for one in translations], data)
+    print(score)
+
+# %% [markdown]
+# What it writes, beside the source and the reference:
+
+# %%
+if ready("single-query-attention"):
+    for place in range(0, 60, 10):
+        print(corpus.test.source[place])
+        print("   it wrote  ", " ".join(translations[place].words))
+        print("   reference ", corpus.test.target[place].lower(), "\n")
+
+# %% [markdown]
+# ## 4 Attention diagrams
+#
+# A row for each word it wrote, a column for each source word, **brighter** where it looked. The
+# pictures of twelve test sentences are saved in the folder `examples/`; three of them are shown here.
+
+# %%
+from course_utils.translation_report import save_diagrams
+
+if ready("single-query-attention"):
+    lengths = [len(example.source) for example in data.test]
+    gallery = [place for place, length in enumerate(lengths) if 7 <= length <= 13][:12]
+    print(*save_diagrams(translations, data, gallery, folder="examples"), sep="\n")
+    for place in gallery[:3]:
+        words = tokenise(corpus.test.source[place])
+        written = [*translations[place].words, "</s>"][: len(translations[place].weights)]
+        display(draw_attention(words, written, translations[place].weights))
+
+# %% [markdown]
+# The same for any sentence. Type your own; its words should be known to the model.
+
+# %%
+from course_utils.data.tokens import UNKNOWN
+from course_utils.translation import greedy
+from course_utils.widgets import attention_map
+
+sentence = corpus.test.source[3]
+
+if ready("single-query-attention"):
+    words = tokenise(sentence)
+    numbers = data.source_vocabulary.encode(words)
+    unknown = [word for word, number in zip(words, numbers) if number == UNKNOWN]
+    if unknown:
+        print("The model does not know:", ", ".join(unknown))
+    (answer,) = greedy(model, data, [numbers])
+    written = [*answer.words, "</s>"][: len(answer.weights)]
+    display(attention_map(answer.weights, words, written))
+
+# %% [markdown]
+# ### Do the bright cells mean "translation of"?
+#
+# On the built-in corpus we know the answer. Link each English word to the German word it looks at
+# most, and count: the **alignment error rate** is 0 when all links are right, and 1 when none is.
+# The next cell trains a small model with each mechanism on that corpus (**about half a minute**).
+
+# %%
+from dataclasses import replace
+
+from course_utils.translation_report import aligned_error_rate, best_possible_error_rate
+
+if ready("single-query-attention"):
+    grammar_data = encode(grammar)
+    small = RECIPES["smoke"]
+    if budget == "smoke":
+        small = replace(small, epochs=1, examples=1500)
+    mechanisms = {
+        "Dummy": Dummy(),
+        "MeanPool": MeanPool(),
+        "scaled dot-product": SingleQueryScaledDotProductAttention(
+            small.sizes.encoder, small.sizes.decoder, kq_dim=small.sizes.words
+        ),
+    }
+    for name, mechanism in mechanisms.items():
+        seed_everything(0)
+        small_model = make_translator(grammar_data, mechanism, small.sizes)
+        train_translator(small_model, grammar_data, small, show=False)
+        found = bleu([one.words for one in translate(small_model, grammar_data)], grammar_data)
+        error = aligned_error_rate(small_model, grammar_data)
+        print(f"{name:<20} BLEU {found.tokens:5.1f}   alignment error rate {error:.3f}")
+    least = best_possible_error_rate(grammar.test.alignments)
+    print(f"One link a word can reach {least:.3f} at best.")
+
+# %% [markdown]
+# `Dummy` and `MeanPool` have no preference, so they make no links: their rate is 1 whatever they
+# learn.
+#
+# ### What does a column hold?
+#
+# A column is labelled with a word. But its value is $h_t$ of equation 6, and that has read the rest
+# of the sentence, from both sides. Change **one** word, and see which states move:
+
+# %%
+if ready("single-query-attention"):
+    words = tokenise(corpus.test.source[gallery[0]])
+    numbers = data.source_vocabulary.encode(words)
+    changed = list(numbers)
+    middle = len(numbers) // 2
+    other = {"de": "hund", "fr": "chien"}[corpus.languages[0]]
+    changed[middle] = data.source_vocabulary.encode([other])[0]
+    with torch.no_grad():
+        before, _ = model.encode(torch.tensor([numbers]).T)
+        after, _ = model.encode(torch.tensor([changed]).T)
+    moved = ((after - before).norm(dim=-1) / before.norm(dim=-1)).squeeze(1)
+    for place, (word, share) in enumerate(zip(words, moved.tolist())):
+        mark = f"  <- this word was replaced by {other}" if place == middle else ""
+        print(f"{word:>15}  {share:5.0%}  {'█' * round(25 * min(share, 2))}{mark}")
+
+# %% [markdown]
+# Its neighbours move as well. So attention to a column is attention to a *place*, with what the
+# encoder has put there: perhaps the word, perhaps its neighbour. A map tells what the model does,
+# not why.
+#
+# ### Question: patterns in the diagrams
+#
+# {{exercise translation-diagrams}}
+#
+# Look through `examples/`. Name two or three patterns that you see often, each with a sentence of
+# yours as an example. Where do the bright cells leave the diagonal, and what has word order to do
+# with it? Where would it be wrong to read "this word is the translation of that one"?
+
+# %% [markdown] nbgrader={"grade_id": "translation-diagrams", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# Most diagrams follow the diagonal, one bright cell a row, because captions in both languages often
+# have the same order (article, adjective, noun). It leaves the diagonal where German orders words
+# otherwise: the verb at the end of a clause, or the parts of a separable verb, give a cell far to
+# the right, and the rows after it jump back (inversion from subject-object-verb to
+# subject-verb-object). Several rows may look at one column (a compound such as "Fußballspieler" for
+# "soccer player"), and one row may be spread over several (a verb and its prefix, function words,
+# the end mark). A bright cell is attention to a state of a bidirectional encoder: the state also
+# holds its neighbours and the rest of the sentence, so a row may look beside the word it translates.
+# ### END SOLUTION
+# === BEGIN MARK SCHEME ===
+# - half a point: at least one pattern with an example of the student's own model (diagonal, jump for
+#   a verb at the end or a separable verb, many-to-one, spread rows), connected to word order;
+# - half a point: a column is an encoding that also carries other words (bidirectional encoder), or
+#   brightness shows where the model looks, not why. Brighter means more attention, not less.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ## 5 A fair comparison
+#
+# How much does attention help? One run of each is not enough: another seed gives another BLEU. The
+# assignment asks for three runs of each mechanism, with mean and variance.
+#
+# Nine runs take more than an hour, so they are the `full` budget. In the quick budget the runs
+# below are ours, measured on Multi30k with the quick recipe by `benchmarks/translation_table.py`.
+# Beside them stand the table of the assignment's sample answer, and the BLEU of another student's
+# published report.
+
+# %%
+from course_utils.translation_report import (
+    Result,
+    comparison_plot,
+    comparison_text,
+    read_results,
+    summarise,
+)
+
+measured = [run for run in read_results() if run.budget == "quick"]
+print(comparison_text(summarise(measured)))
+
+# %%
+comparison_plot(measured)
+
+# %% [markdown]
+# Your own run, in the same units:
+
+# %%
+if ready("single-query-attention"):
+    print(f"{corpus.name}: test BLEU {score.tokens:.2f}, validation loss {history.best_loss:.3f}")
+
+# %% [markdown]
+# ### The nine runs (`full` budget only: more than an hour)
+
+# %%
+if budget == "full" and ready("single-query-attention"):
+    own_runs = []
+    for seed in range(3):
+        for name in ("Dummy", "MeanPool", "scaled dot-product"):
+            seed_everything(seed)
+            mechanism = {
+                "Dummy": Dummy,
+                "MeanPool": MeanPool,
+                "scaled dot-product": lambda: SingleQueryScaledDotProductAttention(
+                    sizes.encoder, sizes.decoder, kq_dim=sizes.words
+                ),
+            }[name]()
+            run = make_translator(data, mechanism, sizes)
+            record = train_translator(
+                run,
+                data,
+                RECIPES["quick"],
+                seed=seed,
+                checkpoint=f"04_translation_{source_language}_{name}_{seed}",
+            )
+            reached = bleu([one.words for one in translate(run, data)], data)
+            own_runs.append(
+                Result(
+                    name,
+                    seed,
+                    "quick",
+                    record.seconds / 60,
+                    math.nan,
+                    record.best_loss,
+                    reached.tokens,
+                    reached.plain,
+                )
+            )
+    print(comparison_text(summarise(own_runs)))
+    display(comparison_plot(own_runs))
+
+# %% [markdown]
+# ### Question: what do the runs tell?
+#
+# {{exercise translation-comparison}}
+#
+# Report mean and variance of test BLEU and of the validation loss for the three mechanisms (your
+# own nine runs, or the measured table and your run). Then discuss:
+# 1. What does each step, from `Dummy` to `MeanPool` to scaled dot-product, add, and why does it help?
+# 2. The published tables differ a lot from each other. What could explain that?
+# 3. The sample answer concludes that scaled attention has the lowest *variance*. Do three runs
+#    support that?
+
+# %% [markdown] nbgrader={"grade_id": "translation-comparison", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# (The student's table of means and variances stands here.)
+#
+# 1. Dummy gives the decoder nothing but the sentence vector in its first hidden state: one vector of
+#    fixed size must hold the whole sentence and survive every step. MeanPool adds the mean of all
+#    states at every step: nothing has to be remembered, so content words return, but each step sees
+#    the same vector, which says little about order. Scaled dot-product chooses other states at each
+#    step, so it can follow the source word by word. BLEU rises and the validation loss falls in that
+#    order, and the step to scaled attention is far larger than the difference between seeds.
+# 2. Sizes, epochs, learning rate, dropout, tokenisation and lower-casing, the way BLEU is counted,
+#    the share of unknown words, greedy search or a beam, and how long the baselines were trained.
+#    Figures from different set-ups can't be compared; only differences within one set-up can.
+# 3. No. A variance estimated from three runs is itself very uncertain: its 95% interval for normal
+#    data reaches from about a quarter to about forty times the estimate. Three runs support a
+#    statement about means when the gap is much larger than the spread, and nothing about which
+#    variance is lowest.
+# ### END SOLUTION
+# === BEGIN MARK SCHEME ===
+# - 1 point: a table with mean and variance of BLEU and validation loss for all three mechanisms, with
+#   the number of runs and where they come from;
+# - 1 point: the trend explained: fixed-size bottleneck, same average at each step, chosen states;
+# - 1 point: a sound reading of the evidence: gaps against the spread, set-ups differ between tables,
+#   and three runs do not support a claim about variances.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ## 6 Beam search
+#
+# Until now each word was the most probable next word: **greedy** search. A good first word may lead
+# to a bad sentence. Here are the probabilities of a tiny language:
+
+# %%
+tiny_words = ["<s>", "</s>", "a", "the", "dog"]
+tiny = {
+    (0,): [0.0, 0.0, 0.6, 0.4, 0.0],
+    (0, 2): [0.0, 0.35, 0.15, 0.2, 0.3],
+    (0, 3): [0.0, 0.05, 0.0, 0.0, 0.95],
+}
+ends = [0.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def tiny_step(prefixes):
+    """Log-probabilities [N, V] of the next word after each of N prefixes [N, t]."""
+    rows = [tiny.get(tuple(int(n) for n in prefix), ends) for prefix in prefixes]
+    return torch.tensor(rows).clamp(min=1e-9).log()
+
+
+for words in (["a", "dog", "</s>"], ["a", "</s>"], ["the", "dog", "</s>"]):
+    prefix, probability = [0], 1.0
+    for word in words:
+        number = tiny_words.index(word)
+        probability *= tiny_step([prefix])[0, number].exp().item()
+        prefix.append(number)
+    print(f"{' '.join(words):<16} {probability:.3f}")
+
+# %% [markdown]
+# Greedy search takes "a", because 0.6 is more than 0.4, then the end mark, and has 0.21. "the dog" has 0.38.
+#
+# A **beam** keeps several prefixes. At each step:
+# 1. extend every unfinished prefix by every word, and add the log-probability of the word to the
+#    sum that the prefix already has;
+# 2. keep the `beam` best of all these continuations;
+# 3. those that end with the end mark are finished: set them aside. After `max_length` words the
+#    others count as finished too.
+#
+# The answer is the finished sequence with the best score. A sum of logarithms gets lower with every
+# word, so it prefers short sentences. To make up for that, divide by a power of the length:
+#
+# $$\mathrm{score}(m_1 \dots m_n) = \frac{1}{n^{p}} \sum_{i=1}^{n} \log P(m_i \mid m_{<i})
+#   \qquad p = \texttt{length\_penalty}$$
+#
+# ### Exercise: `beam_search`
+#
+# {{exercise beam-search}}
+#
+# `step(prefixes)` takes a tensor `[N, t]` of `N` prefixes, each beginning with `start`, and returns
+# the log-probabilities `[N, V]` of their next words. Ask it about the whole beam at once. Return
+# `tokens`, the list of what follows `start` (with `end`, if it was reached), and its `score`.
+
+
+# %% nbgrader={"grade_id": "beam-search", "solution": true}
+def beam_search(step, start, end, beam, max_length, length_penalty=0.0):
+    """The best sequence that a beam finds, and its score."""
+    ### BEGIN SOLUTION
+    prefixes, totals = torch.tensor([[start]]), torch.zeros(1)
+    best_tokens, best_score = [], -math.inf
+    for length in range(1, max_length + 1):
+        log_probs = step(prefixes)  # [N, V]
+        candidates = totals[:, None] + log_probs
+        totals, places = candidates.flatten().topk(min(beam, candidates.numel()))
+        rows, words = places // log_probs.shape[1], places % log_probs.shape[1]
+        prefixes = torch.cat([prefixes[rows], words[:, None]], dim=1)
+        ended = (words == end) | (length == max_length)
+        for prefix, total in zip(prefixes[ended].tolist(), totals[ended].tolist()):
+            score = total / length**length_penalty
+            if score > best_score:
+                best_tokens, best_score = prefix[1:], score
+        prefixes, totals = prefixes[~ended], totals[~ended]
+        if len(prefixes) == 0:
+            break
+    return best_tokens, best_score
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "beam-search-check", "grade": true}
+result = check("beam-search")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("beam-search")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# The check compares your search with one that tries *every* sequence, on vocabularies small enough
+# for that. On the tiny language:
+
+# %%
+if ready("beam-search"):
+    for beam in (1, 2):
+        tokens, log_probability = beam_search(tiny_step, start=0, end=1, beam=beam, max_length=4)
+        found = " ".join(tiny_words[n] for n in tokens)
+        print(f"beam {beam}: {found:<16} {math.exp(log_probability):.3f}")
+
+# %% [markdown]
+# And on your model. `prefix_scorer` gives you the `step` of a source sentence. The tree shows what
+# your search asked: the prefixes it kept, and the best of those it dropped. Step through it with
+# the buttons.
+
+# %%
+from course_utils.beam_trace import BeamTrace
+from course_utils.data.tokens import END, START
+from course_utils.widgets import beam_tree
+
+if ready("single-query-attention", "beam-search"):
+    example = data.test[gallery[0]]
+    trace = BeamTrace(prefix_scorer(model, data, example.source))
+    tokens, _ = beam_search(trace, START, END, beam=3, max_length=30, length_penalty=1.0)
+    print(corpus.test.source[gallery[0]])
+    print(" ".join(data.target_vocabulary.decode(tokens)))
+    display(beam_tree(trace.tree(data.target_vocabulary.words, END, beam=3)))
+
+# %% [markdown]
+# ### BLEU with a beam (one to two minutes in the quick budget)
+#
+# A part of the test set with your search; all of it in the full budget:
+
+# %%
+count = {"smoke": 10, "quick": 200, "full": len(data.test)}[budget]
+beams = {"smoke": [1, 3], "quick": [1, 5], "full": [1, 5, 10, 20, 50]}[budget]
+
+if ready("single-query-attention", "beam-search"):
+    part = replace(
+        data, corpus=replace(corpus, test=corpus.test.first(count)), test=data.test[:count]
+    )
+    for beam in beams:
+        answers = []
+        for example in part.test:
+            step = prefix_scorer(model, data, example.source)
+            limit = 2 * len(example.source) + 10
+            tokens, _ = beam_search(step, START, END, beam, limit, length_penalty=1.0)
+            answers.append(data.target_vocabulary.decode(tokens))
+        reached = bleu(answers, part)
+        print(f"beam {beam:>2}: BLEU {reached.tokens:.2f} on {count} sentences")
+
+# %% [markdown]
+# Measured by us on all 1,000 test sentences of Multi30k, with the model of the quick budget.
+# `length_penalty` 1 is the mean a word, 0 the plain sum:
+
+# %%
+from course_utils.translation_report import BEAM_RESULTS, BeamResult
+
+rows = [row for row in read_results(BEAM_RESULTS, BeamResult) if row.budget == "quick"]
+print("beam  length_penalty  BLEU")
+for row in rows:
+    print(f"{row.beam:>4}  {row.length_penalty:>14}  {row.bleu_tokens:.2f}")
+
+# %% [markdown]
+# ## 7 Another decoder: the slides' own, for French
+#
+# The lecture's demo translates French to English with an earlier kind of attention. It differs in
+# three ways:
+# - The scores come from a **linear layer** on the decoder's state and input, one for each of a fixed
+#   number of places. It never looks at the source words to decide where to look: in the terms of
+#   $A(q, K, V)$, the keys are weights.
+# - Context and input go through a **ReLU** layer.
+# - It attends **before** the recurrent step. So the context changes the next state, and there is no
+#   way around going step by step.
+
+# %%
+slides_diagram()
+
+# %% [markdown]
+# Training it step by step is slow, so it gets short sentences only (**about two minutes** in the
+# quick budget). Without a network this is German again.
+
+# %%
+from course_utils.slides_decoder import (
+    SlidesTranslator,
+    short_enough,
+    slides_greedy,
+    slides_loss,
+)
+from course_utils.translation import Recipe
+
+longest = 12
+french = encode(load_corpus("fr", builtin_only=budget == "smoke"))
+short = short_enough(french, longest)
+slides_recipe = {
+    "smoke": Recipe(epochs=1, lr=5e-3, batch_size=64, rising_steps=5, examples=600),
+    "quick": Recipe(epochs=3, lr=3e-3, batch_size=64, examples=6000, rising_steps=50),
+    "full": Recipe(epochs=10, lr=2e-3, batch_size=64),
+}[budget]
+seed_everything(0)
+slides_model = SlidesTranslator(
+    len(french.source_vocabulary),
+    len(french.target_vocabulary),
+    longest,
+    size=64 if budget == "smoke" else 256,
+)
+slides_history = train_translator(slides_model, short, slides_recipe, loss_of=slides_loss)
+
+# %%
+short_test = [example for example in french.test if len(example.source) <= longest][:200]
+slides_answers = slides_greedy(slides_model, french, [example.source for example in short_test])
+for example, answer in list(zip(short_test, slides_answers))[:3]:
+    print(french.corpus.test.source[example.place])
+    print("   it wrote  ", " ".join(answer.words))
+    print("   reference ", french.corpus.test.target[example.place].lower(), "\n")
+
+# %% [markdown]
+# Its diagram for the first sentence. Compare it with the ones above: where it looks can depend on
+# how far it has come and on the words written so far, but not on which source word stands where.
+
+# %%
+example, answer = short_test[0], slides_answers[0]
+written = [*answer.words, "</s>"][: len(answer.weights)]
+draw_attention(tokenise(french.corpus.test.source[example.place]), written, answer.weights)
+
+# %% [markdown]
+# ## Summary
+#
+# - One query, projected; one key and one value for each source word; scores over $\sqrt d$; a softmax.
+# - Attention beats a mean, and a mean beats one vector: each step gets what it needs.
+# - A diagram shows where a model looks. Columns are places that hold more than their word.
+# - Three runs support a mean, not a variance. Compare within one set-up.
+# - A beam looks ahead. With the sum alone it likes short sentences; divide by the length.
