@@ -1,0 +1,94 @@
+"""Writes docs/routes.md from the register, so that minutes and points stand in one place."""
+
+from pathlib import Path
+
+from course_utils import register
+
+HERE = Path(__file__).parent
+ROUTES = (
+    (
+        "One lab",
+        "About three hours. Students write one attention module and see what it changes.",
+        ("00_start_here", "01_pen_and_paper", "03_attention"),
+        "core exercises only",
+    ),
+    (
+        "Two weeks",
+        "Two sessions a week. From pen and paper to self-attention; the transformer is shown.",
+        (
+            "00_start_here",
+            "01_pen_and_paper",
+            "02_rnn_bottleneck",
+            "03_attention",
+            "05_self_attention",
+        ),
+        "core exercises; 02 as homework",
+    ),
+    (
+        "The whole course",
+        "A notebook a week, in this order.",
+        tuple(entry.name for entry in register.notebooks()),
+        "all exercises, the extra credit included",
+    ),
+)
+
+
+def text() -> str:
+    lines = [
+        "# Routes through the course",
+        "",
+        "This page is written by `python docs/make_routes.py` from the register.",
+        "",
+        "## The notebooks",
+        "",
+        "| notebook | after it you can | minutes | points | core | from |",
+        "| --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for entry in register.notebooks():
+        points, core, extra = _points(entry.name)
+        shown = f"{points:g}" + (f" + {extra:g} extra" if extra else "")
+        lines.append(
+            f"| {entry.name[:2]} · {entry.title} | {entry.objectives} | {entry.minutes} "
+            f"| {shown} | {core:g} | {entry.origin} |"
+        )
+    total = sum(entry.minutes for entry in register.notebooks())
+    lines += [
+        "",
+        f"Together about {total / 60:.0f} hours. Minutes are for a student who has used PyTorch "
+        "before, without the `full` budget. *Core* are the points of the exercises that later "
+        "notebooks build on; a short course may leave out the others.",
+        "",
+    ]
+    for title, about, names, which in ROUTES:
+        minutes = sum(register.notebook(name).minutes for name in names)
+        lines += [
+            f"## {title}",
+            "",
+            f"{about} {_together(minutes)}: {which}.",
+            "",
+        ]
+        for name in names:
+            exercises = register.exercises(name)
+            core = ", ".join(f"`{e.id}`" for e in exercises if e.core) or "none"
+            optional = ", ".join(f"`{e.id}`" for e in exercises if not e.core)
+            line = f"- **{name[:2]} · {register.notebook(name).title}**. Core: {core}."
+            lines.append(line + (f" Optional: {optional}." if optional else ""))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _points(notebook: str) -> tuple[float, float, float]:
+    exercises = register.exercises(notebook)
+    extra = sum(e.points for e in exercises if e.extra)
+    core = sum(e.points for e in exercises if e.core)
+    return sum(e.points for e in exercises) - extra, core, extra
+
+
+def _together(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} hours {rest} minutes" if rest else f"{hours} hours"
+
+
+if __name__ == "__main__":
+    (HERE / "routes.md").write_text(text(), encoding="utf-8")
+    print(f"Wrote {HERE / 'routes.md'}.")
