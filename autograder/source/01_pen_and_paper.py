@@ -1,0 +1,773 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 01 · Attention with pen and paper
+#
+# **{{minutes}} · {{points}}**
+#
+# After this notebook you can
+# - compute attention by hand, for one query, for a whole sequence, and with two heads,
+# - say what each of Q, K and V does, because you moved it,
+# - build a query that copies a value or averages two, and say why several heads help.
+#
+# Take a sheet of paper. A pocket calculator, or a Python cell, may do the arithmetic.
+
+# %% tags=["setup"]
+import math
+
+import torch
+
+from course_utils import check, practice, ready
+
+# %% [markdown]
+# **The numbers.** All matrices of this notebook come from `given`. Leave `student_id` empty.
+# Only if your instructor gives every student numbers of their own, put your id between the quotes.
+
+# %%
+student_id = ""
+given = practice.numbers_of(student_id)
+
+# %% [markdown]
+# ## 1 One query
+#
+# Attention answers a question with a weighted average. The **query** is the question. Each
+# candidate has a **key**, which says how well it fits, and a **value**, which is what you get.
+# In this first section the rows of a matrix X are keys and values at once.
+
+# %%
+from course_utils.figures.pen_and_paper import one_query
+
+one_query()
+
+# %% [markdown]
+# ### The loop first
+#
+# A small example: three rows of size 2, and a query. Three steps.
+#
+# **Scores.** The dot product of the query with each row, divided by $\sqrt d$. Here $d = 2$.
+
+# %%
+rows = [[1.0, 2.0], [3.0, 0.0], [-1.0, 1.0]]
+query = [1.0, 0.5]
+
+small_scores = []
+for row in rows:
+    dot = 0.0
+    for x, y in zip(query, row):
+        dot += x * y
+    small_scores.append(dot / math.sqrt(2))
+small_scores
+
+# %% [markdown]
+# **Weights.** The softmax: $p_s = \exp(z_s) / \sum_r \exp(z_r)$. They are positive and sum to one.
+
+# %%
+powers = [math.exp(z) for z in small_scores]
+small_weights = [power / sum(powers) for power in powers]
+small_weights
+
+# %% [markdown]
+# **Output.** The sum of the rows, each times its weight.
+
+# %%
+[sum(p * row[c] for p, row in zip(small_weights, rows)) for c in range(2)]
+
+# %% [markdown]
+# The same with tensors, in one line a step:
+
+# %%
+R, r = torch.tensor(rows), torch.tensor(query)
+p = torch.softmax(R @ r / math.sqrt(2), dim=0)
+p @ R
+
+# %% [markdown]
+# ### Exercise: one query on four rows
+#
+# {{exercise single-query-numbers}}
+#
+# Here are four tokens, the rows of $X$, and a query $q$. Use **scaled** dot-product attention.
+
+# %%
+practice.show(X=given.X, q=given.q)
+
+# %% [markdown]
+# Put a number in each place, to three decimals: the scaled scores, the probabilities, and the
+# output. (A vector is written as a row here, whichever way it stands.) The text between the
+# quotes of `working` is room for your own notes. Nobody checks it.
+
+# %% nbgrader={"grade_id": "single-query-numbers", "solution": true}
+scores = [..., ..., ..., ...]
+probabilities = [..., ..., ..., ...]
+output = [..., ..., ...]
+working = """
+### BEGIN SOLUTION
+"""
+scores = [2.598, 0.0, 2.598, 0.0]
+probabilities = [0.465, 0.035, 0.465, 0.035]
+output = [-1.663, 0.896, 0.035]
+working += """
+### END SOLUTION
+"""
+
+# %% nbgrader={"grade_id": "single-query-numbers-check", "grade": true}
+result = check("single-query-numbers")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("single-query-numbers")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ### Now move it
+#
+# The editor below holds the same numbers: `Q` is the query, `K` and `V` are both X. Change a
+# number, press Enter, and watch the chain: scores, scaled, softmax, output.
+#
+# 1. Which rows share the weight? What do they have in common with the query?
+# 2. Multiply the query by 10. What becomes of the weights? Then set it to zeros.
+# 3. Change a number of `K`: the weights move. Undo. Change a number of `V`: they don't. Why?
+
+# %%
+from course_utils.widgets import attention_editor
+
+attention_editor("single-query")
+
+# %% [markdown]
+# ### Why divide by $\sqrt d$?
+#
+# Long vectors have large dot products: with $d$ entries of variance 1, their spread is $\sqrt d$.
+# Large scores make the softmax nearly hard, and its gradient nearly zero. Take the tick away from
+# *divide by √d* and let $d$ grow. Watch the weights, then the gradient.
+
+# %%
+from course_utils.widgets import softmax_explorer
+
+softmax_explorer(size=64)
+
+# %% [markdown]
+# ## 2 Self-attention
+#
+# Now every token asks. Three matrices make a query, a key and a value from each row of $X$:
+#
+# $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
+#
+# $$P = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt d}\right) \qquad Z = P V$$
+#
+# Row $i$ of $P$ belongs to query $i$. The softmax runs along the row, over the keys, so **each row
+# sums to one**. And $d$ is the size of queries and keys: the number of columns of $Q$.
+
+# %%
+from course_utils.figures.transformer import self_attention_diagram
+
+self_attention_diagram()
+
+# %% [markdown]
+# ### Exercise: self-attention on X
+#
+# {{exercise self-attention-numbers}}
+#
+# The same tokens as before, with these matrices:
+
+# %%
+practice.show(X=given.X, W_Q=given.W_Q, W_K=given.W_K, W_V=given.W_V)
+
+# %% [markdown]
+# Start with $Q$, $K$ and $V$, and check them before you go on. Write very small probabilities as 0.
+
+# %% nbgrader={"grade_id": "self-attention-numbers", "solution": true}
+Q = [[..., ...], [..., ...], [..., ...], [..., ...]]
+K = [[..., ...], [..., ...], [..., ...], [..., ...]]
+V = [[..., ...], [..., ...], [..., ...], [..., ...]]
+P = [[..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...]]
+Z = [[..., ...], [..., ...], [..., ...], [..., ...]]
+working = """
+### BEGIN SOLUTION
+"""
+Q = [[-2.25, 4.5], [1.25, 2], [-1.25, 4.75], [-2.75, -3.5]]
+K = [[5.75, 1.5], [2, -0.5], [4.5, 2], [-2.5, 0.5]]
+V = [[-2.5, -7.5], [0.25, 0], [-2, -5.25], [-0.75, -1.5]]
+P = [[0, 0, 0.002, 0.998], [0.597, 0.001, 0.401, 0], [0.015, 0, 0.237, 0.748], [0, 0.002, 0, 0.998]]
+Z = [[-0.752, -1.507], [-2.296, -6.587], [-1.071, -2.476], [-0.748, -1.497]]
+working += """
+### END SOLUTION
+"""
+
+# %% nbgrader={"grade_id": "self-attention-numbers-check", "grade": true}
+result = check("self-attention-numbers")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("self-attention-numbers")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ### The attention map
+#
+# A map of $P$: a row for each query, a column for each key. Which token do most look at? Which one
+# looks somewhere else?
+
+# %%
+from course_utils.widgets import attention_map
+
+tokens = ["x1", "x2", "x3", "x4"]
+if ready("self-attention-numbers"):
+    if check("self-attention-numbers", quiet=True).passed:
+        display(attention_map(P, tokens, tokens, title="P of head 1"))
+    else:
+        print("The map appears here when all your numbers are right.")
+
+# %% [markdown]
+# ### Now move it
+#
+# The editor has X and the three matrices. Choose **Q, K, V directly** to edit the projections
+# themselves. Then try a **causal mask**: no token may look at a later one. What must the first row
+# of the weights be?
+
+# %%
+attention_editor("self-attention")
+
+# %% [markdown]
+# ## 3 The same, with columns
+#
+# Many texts write vectors as **columns** and put the matrix on the left: $q = A_q h$. This notebook
+# otherwise writes **rows**, $q = x W_Q$. The two say the same when $W_Q = A_q^\top$. Nothing is
+# deep about it, but mix them up and every score is wrong.
+#
+# Three hidden states $h_1, h_2, h_3$ of a network. At step 2, self-attention makes a new state
+# $h'_2$:
+
+# %%
+from course_utils.figures.pen_and_paper import one_step
+
+one_step()
+
+# %% [markdown]
+# ### Exercise: scores of query 2
+#
+# {{exercise qkv-mechanics}}
+#
+# $q_i = A_q h_i$, $k_i = A_k h_i$, $v_i = A_v h_i$, with columns. The matrix `h` below holds $h_1$,
+# $h_2$, $h_3$ as its rows, to save space.
+
+# %%
+practice.show(h=given.h, A_q=given.A_q, A_k=given.A_k, A_v=given.A_v)
+
+# %% [markdown]
+# 1. `raw_scores`: $q_2^\top k_1$, $q_2^\top k_2$, $q_2^\top k_3$, without a scale.
+# 2. `argmax_output`: suppose **argmax** stands in place of the softmax: the largest score gets
+#    weight 1, the others 0. What is $h'_2$?
+
+# %% nbgrader={"grade_id": "qkv-mechanics", "solution": true}
+raw_scores = [..., ..., ...]
+argmax_output = [..., ...]
+working = """
+### BEGIN SOLUTION
+"""
+raw_scores = [1054, 852, -396]
+argmax_output = [23, 46]
+working += """
+### END SOLUTION
+"""
+
+# %% nbgrader={"grade_id": "qkv-mechanics-check", "grade": true}
+result = check("qkv-mechanics")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("qkv-mechanics")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# The editor multiplies rows, so its matrices are the transposed ones. Look at the scores of row 2.
+# Then switch from argmax to softmax, and the scale on and off: with scores this large, does it
+# matter? What temperature would make a difference?
+
+# %%
+attention_editor("column-vectors-argmax")
+
+# %% [markdown]
+# ### Question: the equation
+#
+# {{exercise qkv-equation}}
+#
+# Write out what the drawing above does, as equations with the softmax in its place:
+# $h'_2 = \mathrm{SelfAttention}(h_1, h_2, h_3) = \;?$ You may name what comes in between.
+
+# %% [markdown] nbgrader={"grade_id": "qkv-equation", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# With $q_2 = A_q h_2$, $k_i = A_k h_i$ and $v_i = A_v h_i$:
+#
+# $$\hat\alpha_{2,i} = q_2^\top k_i \qquad
+# \alpha_{2,i} = \frac{\exp(\hat\alpha_{2,i})}{\sum_{l=1}^{3} \exp(\hat\alpha_{2,l})} \qquad
+# h'_2 = \sum_{i=1}^{3} \alpha_{2,i}\, v_i$$
+# ### END SOLUTION
+#
+# === BEGIN MARK SCHEME ===
+# - 0.5: the weights are a softmax over the three scores $q_2^\top k_i$ (dividing by $\sqrt 2$ is
+#   fine too, if it is said).
+# - 0.5: the output is the sum of the values, each times its weight.
+#
+# No points are lost for notation, or for not writing out the projections.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ## 4 Two heads
+#
+# One softmax gives one set of weights for each query. A second **head** looks a second time, with
+# matrices of its own. The outputs stand side by side, and $W_O$ mixes them.
+
+# %%
+from course_utils.figures.pen_and_paper import two_heads
+
+two_heads()
+
+# %% [markdown]
+# ### Exercise: the second head
+#
+# {{exercise two-heads-numbers}}
+#
+# Keep head 1 of section 2. In head 2, $W_Q$, $W_K$ and $W_V$ are all ones. Compute
+# $Z_\text{total} = [Z_1, Z_2]\, W_O$.
+
+# %%
+practice.show(W_Q2=given.W_Q2, W_K2=given.W_K2, W_V2=given.W_V2, W_O=given.W_O)
+
+# %% [markdown]
+# One right row gives half of the points. (A shortcut: what do the two columns of $Q_2$ have in
+# common?)
+
+# %% nbgrader={"grade_id": "two-heads-numbers", "solution": true}
+Z_total = [[..., ..., ...], [..., ..., ...], [..., ..., ...], [..., ..., ...]]
+working = """
+### BEGIN SOLUTION
+"""
+Z_total = [
+    [-6.047, 3.778, -0.757],
+    [8.287, 0.148, 10.580],
+    [-7.391, 5.100, -0.012],
+    [-8.250, 4.874, -1.501],
+]
+working += """
+### END SOLUTION
+"""
+
+# %% nbgrader={"grade_id": "two-heads-numbers-check", "grade": true}
+result = check("two-heads-numbers")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("two-heads-numbers")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# Two heads, two maps. In head 2 a score is a product of two sums: tokens with a large sum, of
+# either sign, look at each other.
+
+# %%
+if ready("two-heads-numbers"):
+    X = torch.tensor(given.X)
+    total = X.sum(dim=1)  # all ones: every column of Q, K and V is the sum of the row
+    P_2 = torch.softmax(2 * torch.outer(total, total) / math.sqrt(2), dim=-1)
+    queries, keys = X @ torch.tensor(given.W_Q), X @ torch.tensor(given.W_K)
+    P_1 = torch.softmax(queries @ keys.T / math.sqrt(2), dim=-1)
+    display(attention_map(torch.stack([P_1, P_2]), tokens, tokens, ["head 1", "head 2"], head=-2))
+
+# %% [markdown]
+# In the editor, give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
+
+# %%
+attention_editor("two-heads")
+
+# %% [markdown]
+# ## 5 Without multiplying matrices
+#
+# Matrices hide what happens to *one* token. Write it out with vectors. For query $i$ and key $j$:
+#
+# $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} \qquad
+# p_{ij} = \frac{\exp(s_{ij})}{\sum_{l=1}^{L} \exp(s_{il})} \qquad
+# r_i = \sum_{j=1}^{L} p_{ij}\, v_j$$
+#
+# ### Exercise: `attention_by_hand`
+#
+# {{exercise attention-by-hand}}
+#
+# `Q` and `K` have the shape `[L, d]`, `V` has `[L, dv]`; all are tensors. Return a tensor
+# `[L, dv]`. Use loops, dot products, and products of a vector with a matrix. **No two matrices may
+# be multiplied with each other**: the check watches the shapes that reach PyTorch's operators, so
+# `einsum` and clever broadcasting count too.
+
+
+# %% nbgrader={"grade_id": "attention-by-hand", "solution": true}
+def attention_by_hand(Q, K, V):
+    """Scaled dot-product attention, one query at a time."""
+    ### BEGIN SOLUTION
+    outputs = []
+    for q in Q:
+        scores = torch.stack([q @ k for k in K]) / math.sqrt(K.shape[1])
+        weights = torch.exp(scores) / torch.exp(scores).sum()
+        outputs.append(sum(p * v for p, v in zip(weights, V)))
+    return torch.stack(outputs)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "attention-by-hand-check", "grade": true}
+result = check("attention-by-hand")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("attention-by-hand")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# The same, with matrices. Do the numbers agree?
+
+# %%
+if ready("attention-by-hand"):
+    A, B, C = torch.randn(5, 3), torch.randn(5, 3), torch.randn(5, 2)
+    by_matrices = torch.softmax(A @ B.T / math.sqrt(3), dim=-1) @ C
+    print("the same:", torch.allclose(attention_by_hand(A, B, C), by_matrices, atol=1e-5))
+
+# %% [markdown]
+# ### With heads
+#
+# Each head $h$ has its own matrices $W_Q^{(h)}$, $W_K^{(h)}$ of shape `[D, d]` and $W_V^{(h)}$ of
+# shape `[D, dv]`. A token is a row $x_i$, so it stands on the left: $x_i W$. There is only one
+# $W_O$, for all heads together, of shape `[H*dv, do]`.
+#
+# $$s_{ij}^{(h)} = \frac{(x_i W_Q^{(h)}) \cdot (x_j W_K^{(h)})}{\sqrt d} \qquad
+# p_{ij}^{(h)} = \frac{\exp(s_{ij}^{(h)})}{\sum_{l} \exp(s_{il}^{(h)})} \qquad
+# r_i^{(h)} = \sum_{j} p_{ij}^{(h)}\, x_j W_V^{(h)}$$
+#
+# $$z_i = \big[\,r_i^{(1)}, \ldots, r_i^{(H)}\,\big]\, W_O$$
+#
+# ### Exercise: `multi_head_by_hand`
+#
+# {{exercise multi-head-by-hand}}
+#
+# `X` has the shape `[L, D]`; `W_Q`, `W_K`, `W_V` have the head first: `[H, D, d]`, `[H, D, d]`,
+# `[H, D, dv]`. Return `[L, do]`. The same rule: `x @ W` for one token is fine, `X @ W` is not.
+
+
+# %% nbgrader={"grade_id": "multi-head-by-hand", "solution": true}
+def multi_head_by_hand(X, W_Q, W_K, W_V, W_O):
+    """Multi-head self-attention, one token at a time."""
+    ### BEGIN SOLUTION
+    rows = []
+    for x_i in X:
+        heads = []
+        for h in range(len(W_Q)):
+            q = x_i @ W_Q[h]
+            scores = torch.stack([q @ (x_j @ W_K[h]) for x_j in X]) / math.sqrt(W_K.shape[2])
+            weights = torch.softmax(scores, dim=0)
+            heads.append(sum(p * (x_j @ W_V[h]) for p, x_j in zip(weights, X)))
+        rows.append(torch.cat(heads) @ W_O)
+    return torch.stack(rows)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "multi-head-by-hand-check", "grade": true}
+result = check("multi-head-by-hand")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("multi-head-by-hand")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# Your function on the two heads of section 4 should give `Z_total`:
+
+# %%
+if ready("multi-head-by-hand"):
+    stacked = [
+        torch.stack([torch.tensor(given.W_Q), torch.tensor(given.W_Q2)]),
+        torch.stack([torch.tensor(given.W_K), torch.tensor(given.W_K2)]),
+        torch.stack([torch.tensor(given.W_V), torch.tensor(given.W_V2)]),
+    ]
+    print(multi_head_by_hand(torch.tensor(given.X), *stacked, torch.tensor(given.W_O)))
+
+# %% [markdown]
+# ## 6 What a query can do
+#
+# Now the other way round: the keys are fixed, and you choose the query. There are $m$ keys of size
+# $d$. They are **orthonormal**: each has length 1, and $k_i \cdot k_j = 0$ for $i \neq j$. With the
+# weights $\alpha$ and the output $a$:
+#
+# $$\alpha_i = \frac{\exp(q \cdot k_i / \sqrt d)}{\sum_j \exp(q \cdot k_j / \sqrt d)} \qquad
+# a = \sum_i \alpha_i v_i$$
+#
+# ### 6.1 Copying
+#
+# When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed;
+# the distance to the goal stands beside it.
+
+# %%
+copy_editor = attention_editor(challenge="copy-one")
+copy_editor
+
+# %% [markdown]
+# ### Exercise: `copy_query`
+#
+# {{exercise copy-query}}
+#
+# Return a query, of shape `[d]`, with which attention gives back the value of `keys[j]`, to within
+# 0.01. `j` counts from 0. **Any** query that does it is right. The check tries 4, 16 and 200 keys.
+
+
+# %% nbgrader={"grade_id": "copy-query", "solution": true}
+def copy_query(keys, j):
+    """A query whose output is (nearly) the value that belongs to keys[j]."""
+    ### BEGIN SOLUTION
+    # Only k_j has a dot product with this query. The factor makes its score 100.
+    return 100 * math.sqrt(keys.shape[1]) * keys[j]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "copy-query-check", "grade": true}
+result = check("copy-query")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("copy-query")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ### How long is long enough?
+#
+# The direction of a query decides *which* key wins. Its length decides by *how much*. If the right
+# key has the score $z$ and the $m - 1$ others have 0, its weight is $e^z / (e^z + m - 1)$. So $z$
+# has to be well above $\ln m$:
+
+# %%
+for m in (4, 16, 200):
+    shares = [math.exp(z) / (math.exp(z) + m - 1) for z in (0.5, 1, 5, 10, 20)]
+    print(f"m = {m:3}, ln m = {math.log(m):.1f}:", "  ".join(f"{share:.3f}" for share in shares))
+
+# %% [markdown]
+# The columns are $z = 0.5, 1, 5, 10, 20$. A query of length 1 has $z \le 1/\sqrt d$: it can't point
+# anywhere, however right its direction is.
+
+# %% [markdown]
+# ### 6.2 The average of two
+#
+# The next goal: the mean of $v_1$ and $v_3$, in row 2. What must be true of the two scores?
+
+# %%
+average_editor = attention_editor(challenge="average-two")
+average_editor
+
+# %% [markdown]
+# ### Exercise: `average_query`
+#
+# {{exercise average-query}}
+#
+# Return a query with which the output is $\frac12 (v_a + v_b)$, to within 0.01, for the keys
+# `keys[a]` and `keys[b]`. Mind its length.
+
+
+# %% nbgrader={"grade_id": "average-query", "solution": true}
+def average_query(keys, a, b):
+    """A query whose output is (nearly) the mean of the values of keys[a] and keys[b]."""
+    ### BEGIN SOLUTION
+    return 100 * math.sqrt(keys.shape[1]) * (keys[a] + keys[b])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "average-query-check", "grade": true}
+result = check("average-query")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("average-query")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ### 6.3 Noise
+#
+# Real keys are not that tidy. Say each key is its direction $\mu_i$ times a random factor:
+# $k_i = \lambda_i \mu_i$, where $\lambda_i$ has the mean 1 and the variance $\beta$. The directions
+# $\mu_i$ are orthonormal. You build the query from the directions, as before:
+# $q = c\,(\mu_a + \mu_b)$.
+#
+# Below, your `average_query` meets 300 draws of the noise, with $\beta = 0.05$. The values are
+# chosen so that you can see them: $v_a = (1, 0)$, $v_b = (0, 1)$, all others are 0. Guess first:
+# where will the points lie?
+
+# %%
+from course_utils.noisy_average import orthonormal, outputs, spread_plot
+
+directions = torch.from_numpy(orthonormal(8, 16))
+values = torch.zeros(8, 2)
+values[2, 0] = values[5, 1] = 1.0  # a = 2, b = 5
+
+if ready("average-query"):
+    one_head = outputs(directions, [average_query(directions, 2, 5)], values, 0.05, draws=300)
+    display(spread_plot({"one head": one_head}))
+
+# %% [markdown]
+# ### Question: the noisy average
+#
+# {{exercise noisy-average}}
+#
+# With $q = c\,(\mu_a + \mu_b)$ and $k_i = \lambda_i \mu_i$:
+# 1. Derive $q \cdot k_a$ and $q \cdot k_b$ in terms of $c$ and the $\lambda$s.
+# 2. Describe how the output changes when the $\lambda$s are drawn again and again.
+# 3. What changes if the query is built from the noisy keys themselves, $q = c\,(k_a + k_b)$?
+
+# %% [markdown] nbgrader={"grade_id": "noisy-average", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# 1. $q \cdot k_a = c\,(\mu_a + \mu_b) \cdot \lambda_a \mu_a = c\,\lambda_a$, because
+#    $\mu_a \cdot \mu_a = 1$ and $\mu_b \cdot \mu_a = 0$. In the same way $q \cdot k_b = c\,\lambda_b$.
+#    All other scores are 0.
+# 2. The two weights stand as $\exp(c\,(\lambda_a - \lambda_b)/\sqrt d)$ to 1. As $c$ must be large, a
+#    small difference of the two factors is enough to give nearly all the weight to the larger.
+#    From draw to draw the output jumps between close to $v_a$ and close to $v_b$; it is rarely near
+#    their mean, though the mean over many draws is. A factor below zero gives that key less weight
+#    than the keys we don't want.
+# 3. Then $q \cdot k_a = c\,\lambda_a^2$ and $q \cdot k_b = c\,\lambda_b^2$, with the mean
+#    $c\,(1 + \beta)$. The squares differ more than the factors do, so the output is no steadier; but
+#    a negative factor does no harm here.
+# ### END SOLUTION
+#
+# === BEGIN MARK SCHEME ===
+# - 1: $q \cdot k_a = c\lambda_a$ and $q \cdot k_b = c\lambda_b$ with the reason (orthonormal
+#   directions). A missing $c$ costs nothing if it is said to be 1 or left out on purpose.
+# - 0.5: the output swings between $v_a$ and $v_b$ (or: the softmax amplifies the difference of the
+#   factors). "It varies" alone is not enough.
+# - 0.5: with the noisy keys it is $c\lambda_a^2$; its mean $c(1 + \beta)$ is not asked for.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ### 6.4 Two heads against the noise
+#
+# Two heads, two queries: $a = \frac12 (a_1 + a_2)$. The keys are as noisy as before. Try it first.
+
+# %%
+noise_editor = attention_editor(challenge="two-heads-noise")
+noise_editor
+
+# %% [markdown]
+# ### Exercise: `two_head_queries`
+#
+# {{exercise two-head-queries}}
+#
+# Return two queries, built from the `directions` $\mu_i$, so that the mean of the two heads stays at
+# $\frac12 (v_a + v_b)$ in every draw. In the check the variance is 0.1, and no factor is below 0.25.
+
+
+# %% nbgrader={"grade_id": "two-head-queries", "solution": true}
+def two_head_queries(directions, a, b):
+    """Two queries, one a head, whose mean output is (nearly) the mean of values a and b."""
+    ### BEGIN SOLUTION
+    c = 200 * math.sqrt(directions.shape[1])
+    return c * directions[a], c * directions[b]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "two-head-queries-check", "grade": true}
+result = check("two-head-queries")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("two-head-queries")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# One head against two, on the same draws:
+
+# %%
+if ready("average-query", "two-head-queries"):
+    two = outputs(directions, two_head_queries(directions, 2, 5), values, 0.05, draws=300)
+    display(spread_plot({"one head": one_head, "two heads": two}))
+
+# %% [markdown]
+# Each head has one key to find. Noise changes how sure it is, not what it finds.
+#
+# There is a limit. With more noise some factors fall **below zero**. Then $q_1 \cdot k_a = c\lambda_a$
+# is negative, and head 1 gives its weight to any key but $k_a$. With $\beta = 0.5$, about one factor
+# in thirteen is negative:
+
+# %%
+if ready("average-query", "two-head-queries"):
+    pair = two_head_queries(directions, 2, 5)
+    one_loud = outputs(directions, [average_query(directions, 2, 5)], values, 0.5, draws=300)
+    two_loud = outputs(directions, pair, values, 0.5, draws=300)
+    display(spread_plot({"one head": one_loud, "two heads": two_loud}))
+
+# %% [markdown]
+# ### Question: why several heads?
+#
+# {{exercise why-several-heads}}
+#
+# A layer of a transformer has several heads. What does that give which one head can't easily do?
+# (A hint: why does a convolutional layer have more than one filter?)
+
+# %% [markdown] nbgrader={"grade_id": "why-several-heads", "grade": true, "solution": true}
+# ### BEGIN SOLUTION
+# One softmax gives one set of weights for each query, and it favours the largest score: what is
+# slightly weaker is nearly lost. Several heads have projections of their own, so each can look for
+# another feature, at other places, as the filters of a convolutional layer each find another
+# pattern; each head can reach over the whole sequence. What they find stands side by side, and W_O
+# combines it. As the noisy average shows, one head that must serve two ends is fragile; two heads
+# with one end each are not.
+# ### END SOLUTION
+#
+# === BEGIN MARK SCHEME ===
+# - 0.5: different heads attend to different features or places at once, each with its own
+#   projections (or the comparison with several filters, explained).
+# - 0.5: why one head is not enough: its one softmax amplifies the strongest and mutes the rest, or
+#   averages what should be kept apart, or is fragile under noise.
+# === END MARK SCHEME ===
+
+# %% [markdown]
+# ## 7 Practise with fresh numbers
+#
+# The same questions with other matrices. Change the seed, and choose `"single-query"`,
+# `"self-attention"`, `"two-heads"` or `"columns"`. This is not graded.
+
+# %%
+task = practice.practise("single-query", seed=1)
+task
+
+# %% [markdown]
+# Each call of `hint` goes one step further:
+
+# %%
+task.hint()
+task.hint()
+
+# %% [markdown]
+# Check what you have, as often as you like; then look at the worked solution.
+
+# %%
+task.check(scores=[0, 0, 0, 0])
+
+# %%
+task.solution()
+
+# %% [markdown]
+# The editor has eight challenges in its menu. You have met three. *Look one step back* and *A
+# running mean* show what notebooks 05 and 07 will need.
+
+# %% [markdown]
+# ## Summary
+#
+# - Scores compare the query with the keys, the softmax makes them weights, the weights mix the values.
+# - The scale $\sqrt d$ keeps the softmax soft. Each **row** of the map sums to one.
+# - Rows or columns: $xW$ and $A h$ are the same with $W = A^\top$.
+# - The direction of a query says where to look, its length how firmly.
+# - One head has one softmax; several heads can look for several things, and stand more noise.
