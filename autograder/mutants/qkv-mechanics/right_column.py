@@ -1,3 +1,4 @@
-# the output as a column
+"""The output as a column."""
+
 raw_scores = [1054, 852, -396]
 argmax_output = [[23], [46]]

@@ -1,3 +1,4 @@
-# more digits than asked for
+"""More digits than asked for."""
+
 raw_scores = [1054.0, 852.0, -396.0]
 argmax_output = [23.0, 46.0]

@@ -1,4 +1,5 @@
-# computed with NumPy
+"""Computed with NumPy."""
+
 import numpy as np
 
 X = np.array([[-2, 1, 0.5], [1, 1.5, -0.5], [-1.5, 1, -0.5], [-2, -2.5, 1.5]])

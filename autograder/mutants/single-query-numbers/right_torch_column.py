@@ -1,4 +1,5 @@
-# the output as a column of a tensor
+"""The output as a column of a tensor."""
+
 import torch
 
 X = torch.tensor([[-2, 1, 0.5], [1, 1.5, -0.5], [-1.5, 1, -0.5], [-2, -2.5, 1.5]])

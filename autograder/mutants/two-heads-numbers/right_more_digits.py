@@ -1,4 +1,5 @@
-# more digits than asked for
+"""More digits than asked for."""
+
 Z_total = [
     [-6.046649, 3.7778107, -0.7573109],
     [8.2874183, 0.147503, 10.5796807],

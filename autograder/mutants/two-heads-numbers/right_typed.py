@@ -1,4 +1,5 @@
-# rounded to the digits asked for
+"""Rounded to the digits asked for."""
+
 Z_total = [
     [-6.047, 3.778, -0.757],
     [8.287, 0.148, 10.58],
