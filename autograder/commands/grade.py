@@ -44,7 +44,17 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
     """
     from rich.console import Console
 
-    from autograder.box import BoxUnavailable
+    from autograder.box import Box, BoxUnavailable
+
+    # the box takes seconds to import torch: let it begin before we import anything ourselves
+    box = None if cluster else Box(jobs, unsafe=unsafe)
+    try:
+        if box is not None:
+            box.start()
+    except BoxUnavailable as problem:
+        raise click.ClickException(str(problem)) from None
+    # jsonschema would build 38 grammars for addresses that no notebook has: over a second
+    sys.modules.setdefault("rfc3987_syntax", None)
     from autograder.grading.course import CourseError
     from autograder.grading.run import Options, grade_class
     from autograder.grading.workers import ClusterRefused
@@ -58,8 +68,8 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
         )
     try:
         with progress_bar(console) as tell:
-            run, verdicts = grade_class(options, tell)
-    except (BoxUnavailable, CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
+            run, verdicts = grade_class(options, tell, box)
+    except (CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
         raise click.ClickException(str(problem)) from None
     except (RuntimeError, OSError) as problem:
         raise click.ClickException(f"The run failed: {problem}") from problem

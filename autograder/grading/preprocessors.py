@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -53,7 +52,7 @@ class Execute(NbGraderPreprocessor):
         for exercise, seeds in draw_seeds([e for e in exercises if e not in self._seeds]).items():
             self._seeds[exercise] = seeds
         seeds = {exercise: self._seeds[exercise] for exercise in exercises}
-        task = Task(about["student"], about["assignment"], nbformat.v4.writes(nb).encode(), seeds)
+        task = Task(about["student"], about["assignment"], record.notebook_bytes(nb), seeds)
         grades = grade(task, self.box())
         write_verdicts(nb, grades)
         resources[GRADES] = (grades, seeds)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from autograder.box import Box, Limits
@@ -51,26 +50,30 @@ class Progress:
 
 
 def grade_class(
-    options: Options, tell: Callable[[Progress], None] = lambda progress: None
+    options: Options,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    box: Box | None = None,
 ) -> tuple[Run, list[dict]]:
     """Grade every submission; the run and the verdict records, in the order of the students.
+
+    `box` may be one that was started before; it is closed at the end either way.
 
     Raises for what concerns the run itself (no such folder, no box, no gradebook). A submission
     that cannot be graded is flagged, and the others go on. Interrupted and started again, it
     goes on where it stopped.
     """
     started = time.monotonic()
-    release = read_release(options.assignment)
-    if release is None:
-        known = ", ".join(all_releases())
-        raise course.CourseError(
-            f"There is no assignment called {options.assignment}. There are: {known}."
-        )
-    if options.cluster:
-        workers.check_address(options.cluster)
-    box = None if options.cluster else Box(options.jobs, options.limits, options.unsafe)
     try:
-        if box is not None:
+        release = read_release(options.assignment)
+        if release is None:
+            known = ", ".join(all_releases())
+            raise course.CourseError(
+                f"There is no assignment called {options.assignment}. There are: {known}."
+            )
+        if options.cluster:
+            workers.check_address(options.cluster)
+        elif box is None:
+            box = Box(options.jobs, options.limits, options.unsafe)
             box.start()  # torch is imported there while we read the submissions here
         handed_in = collected(options)
         url = course.gradebook_url(options.course, options.db)
@@ -202,8 +205,7 @@ def _graded(
 ) -> Iterator[workers.Graded]:
     seeds = {exercise: tuple(drawn) for exercise, drawn in run.seeds.items()}
     tasks = (
-        Task(s.student, s.assignment, nbformat.v4.writes(s.notebook).encode(), seeds)
-        for _, s in to_grade
+        Task(s.student, s.assignment, record.notebook_bytes(s.notebook), seeds) for _, s in to_grade
     )
     if box is None:
         return workers.grade_on_cluster(tasks, options.cluster, options.unsafe)
@@ -254,7 +256,7 @@ def graded(
     trusted: frozenset[str],
 ) -> Finished:
     """Verdict record, gradebook entry and the two notebooks of one submission."""
-    submitted = nbformat.v4.writes(submission.notebook).encode()
+    submitted = record.notebook_bytes(submission.notebook)
     notebook = clean.clean_notebook(submission.notebook, trusted)
     course.restore_locked(notebook, cells)
     write_verdicts(notebook, grades)
@@ -280,7 +282,7 @@ def graded(
         before,
         submission.timestamp,
     )
-    autograded = nbformat.v4.writes(notebook).encode()
+    autograded = record.notebook_bytes(notebook)
     return Finished(submission, verdict, entry, submitted, autograded)
 
 

@@ -1,0 +1,232 @@
+"""A class from folder to gradebook: equal to stock nbgrader, interrupted, regraded, by command."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from nbgrader.api import Gradebook
+
+from autograder.box import why_unavailable
+from autograder.cli import main
+from autograder.grading import course as course_folder
+from autograder.grading import record
+from autograder.grading.run import Options, grade_class
+from tests.grading.handing_in import (
+    ASSIGNMENT,
+    EXERCISE,
+    NO_TANH,
+    NOTHING,
+    RIGHT,
+    WRITTEN,
+    WRONG_AXIS,
+    hand_in,
+    submission,
+)
+
+pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
+ANSWERS = {"ann": RIGHT, "bob": NO_TANH, "cem": WRONG_AXIS, "dee": NOTHING}
+
+
+def book(course: Path) -> Gradebook:
+    return Gradebook(f"sqlite:///{course / 'gradebook.db'}")
+
+
+def scores(course: Path) -> dict:
+    """Every score, and who waits for a person, by student and cell."""
+    with book(course) as gradebook:
+        return {
+            (entry.student_id, grade.name): (grade.auto_score, grade.needs_manual_grade)
+            for entry in gradebook.assignment_submissions(ASSIGNMENT)
+            for notebook in entry.notebooks
+            for grade in notebook.grades
+        }
+
+
+@pytest.fixture(scope="module")
+def handed_in(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("handed_in")
+    for student, answer in ANSWERS.items():
+        written = None if student == "dee" else f"An antidiagonal, says {student}."
+        hand_in(folder, student, submission(answer, written))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(handed_in, tmp_path_factory):
+    """The class, graded once; tests that change it work on a copy."""
+    course = tmp_path_factory.mktemp("course")
+    run, verdicts = grade_class(Options(ASSIGNMENT, (handed_in,), course))
+    return course, run, verdicts
+
+
+@pytest.fixture
+def copy(graded, tmp_path):
+    return Path(shutil.copytree(graded[0], tmp_path / "course"))
+
+
+def test_points_comments_and_records_tell_the_same(graded):
+    course, run, verdicts = graded
+    points = {v["student"]: v["points"] for v in verdicts}
+    assert points["ann"] == 8 and points["dee"] == 0
+    assert 0 < points["bob"] < 8 and 0 < points["cem"] < 8
+    assert run.finished and run.graded == 4 and run.isolation == "box"
+    stored = scores(course)
+    for student, value in points.items():
+        assert stored[student, f"{EXERCISE}-check"] == (value, False)
+        assert stored[student, WRITTEN] == ((0.0, False) if student == "dee" else (None, True))
+    with book(course) as gradebook:
+        said = gradebook.find_comment(EXERCISE, ASSIGNMENT, ASSIGNMENT, "bob").auto_comment
+    assert "tanh" in said
+    on_disk = record.verdicts(course, ASSIGNMENT)
+    assert [v["student"] for v in on_disk] == list(ANSWERS)
+    assert on_disk == verdicts
+    assert record.runs(course)[-1].seeds == run.seeds
+
+
+def test_stock_nbgrader_gives_the_same_points(graded, copy):
+    shutil.rmtree(copy / "autograded")
+    (copy / "gradebook.db").unlink()
+    url = course_folder.gradebook_url(copy)
+    course_folder.prepare(copy, ASSIGNMENT, url)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    line = [sys.executable, "-m", "nbgrader", "autograde", ASSIGNMENT]
+    result = subprocess.run(
+        line,
+        cwd=copy,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert scores(copy) == scores(graded[0])
+    with book(copy) as gradebook:
+        said = gradebook.find_comment(EXERCISE, ASSIGNMENT, ASSIGNMENT, "cem").auto_comment
+    assert "softmax" in said
+
+
+def test_manual_grades_survive_and_finished_answers_stay_finished(handed_in, copy, tmp_path):
+    with book(copy) as gradebook:
+        for student in ("ann", "bob"):
+            grade = gradebook.find_grade(WRITTEN, ASSIGNMENT, ASSIGNMENT, student)
+            grade.manual_score, grade.needs_manual_grade = 0.5, False
+        gradebook.find_comment(WRITTEN, ASSIGNMENT, ASSIGNMENT, "ann").manual_comment = "Nice."
+        gradebook.db.commit()
+    again = Path(shutil.copytree(handed_in, tmp_path / "again"))
+    hand_in(again, "bob", submission(RIGHT, "On second thoughts: a diagonal."))
+    run, _ = grade_class(Options(ASSIGNMENT, (again,), copy))
+    assert run.seeds != record.runs(copy)[0].seeds
+    with book(copy) as gradebook:
+        ann = gradebook.find_grade(WRITTEN, ASSIGNMENT, ASSIGNMENT, "ann")
+        bob = gradebook.find_grade(WRITTEN, ASSIGNMENT, ASSIGNMENT, "bob")
+        assert (ann.manual_score, ann.needs_manual_grade) == (0.5, False)
+        assert (bob.manual_score, bob.needs_manual_grade) == (0.5, True)  # another text
+        kept = gradebook.find_comment(WRITTEN, ASSIGNMENT, ASSIGNMENT, "ann")
+        assert kept.manual_comment == "Nice."
+    assert scores(copy)["bob", f"{EXERCISE}-check"][0] == 8
+
+
+def test_interrupted_and_started_again_it_goes_on_where_it_stopped(handed_in, tmp_path):
+    course = tmp_path / "course"
+
+    def interrupt(progress):
+        if progress.done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade_class(Options(ASSIGNMENT, (handed_in,), course, jobs=1), interrupt)
+    first = record.verdicts(course, ASSIGNMENT)
+    assert 1 <= len(first) < 4
+    stored = {student for student, cell in scores(course)}
+    assert stored == {v["student"] for v in first}  # never half-written
+    run, verdicts = grade_class(Options(ASSIGNMENT, (handed_in,), course, jobs=1))
+    assert len(record.runs(course)) == 1
+    assert {v["run"] for v in verdicts} == {run.run}
+    kept = {v["student"]: v for v in first}
+    for verdict in verdicts:
+        assert verdict["student"] not in kept or verdict == kept[verdict["student"]]
+    assert len(scores(course)) == 8
+
+
+def test_killed_in_the_middle_the_gradebook_is_whole(handed_in, tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from autograder.grading import run\n"
+        "run.BATCH = 1\n"
+        "def tell(p):\n    if p.done == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"run.grade_class(run.Options({ASSIGNMENT!r}, (Path({str(handed_in)!r}),), "
+        f"Path({str(tmp_path / 'course')!r}), jobs=1), tell)\n"
+    )
+    result = subprocess.run([sys.executable, script], capture_output=True, check=False)
+    assert result.returncode == -9
+    before = scores(tmp_path / "course")
+    assert len(before) == 4  # two submissions, each with both of its cells
+    grade_class(Options(ASSIGNMENT, (handed_in,), tmp_path / "course"))
+    after = scores(tmp_path / "course")
+    assert len(after) == 8 and {k: after[k] for k in before} == before
+
+
+def test_two_runs_at_once_are_refused(handed_in, tmp_path):
+    with (
+        course_folder.only_writer(tmp_path),
+        pytest.raises(course_folder.CourseError, match="Another"),
+    ):
+        grade_class(Options(ASSIGNMENT, (handed_in,), tmp_path))
+
+
+def test_the_command_prints_json_and_takes_single_students(handed_in, tmp_path):
+    options = ["--course", str(tmp_path), "--json", "--jobs", "1", "--only", "bob", "--only", "ann"]
+    result = CliRunner().invoke(main, ["grade", ASSIGNMENT, str(handed_in), *options])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert [r["student"] for r in said["results"]] == ["ann", "bob"]
+    assert said["results"][1]["misconceptions"] == {EXERCISE: "no-tanh"}
+
+
+def test_the_command_shows_a_summary_and_what_to_look_at(tmp_path):
+    folder = tmp_path / "in"
+    hand_in(folder, "ann", submission(RIGHT))
+    (folder / "eve").mkdir()
+    (folder / "eve" / f"{ASSIGNMENT}.ipynb").write_text("not a notebook")
+    options = ["--course", str(tmp_path / "course"), "--jobs", "1"]
+    result = CliRunner().invoke(main, ["grade", ASSIGNMENT, str(folder), *options])
+    assert result.exit_code == 0, result.output
+    assert "1 graded, 1 flagged" in result.output
+    assert "eve:" in result.output
+    original = tmp_path / "course" / ".autograder" / "originals" / ASSIGNMENT / "eve"
+    assert next(original.iterdir()).read_text() == "not a notebook"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["99_nothing", "."], "There is no assignment called 99_nothing"),
+        ([ASSIGNMENT, "/no/such/folder"], "/no/such/folder"),
+        ([ASSIGNMENT, ".", "--cluster", "tcp://10.0.0.1:1"], "no TLS"),
+        ([ASSIGNMENT, ".", "--db", "nonsense"], "gradebook"),
+    ],
+)
+def test_what_concerns_the_run_itself_is_one_sentence(arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["grade", *arguments, "--course", str(tmp_path / "course")])
+    assert result.exit_code != 0
+    assert sentence in result.output
+    assert "Traceback" not in result.output
+
+
+def test_without_namespaces_the_command_asks_for_unsafe(handed_in, tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.box.walls.why_unavailable", lambda: "No namespaces here.")
+    line = ["grade", ASSIGNMENT, str(handed_in), "--course", str(tmp_path), "--only", "ann"]
+    refused = CliRunner().invoke(main, line)
+    assert refused.exit_code == 1 and "--unsafe" in refused.output
+    result = CliRunner().invoke(main, [*line, "--unsafe"])
+    assert result.exit_code == 0, result.output
+    assert "Without isolation" in result.output
+    assert record.runs(tmp_path)[-1].isolation == "none"
+    assert scores(tmp_path)["ann", f"{EXERCISE}-check"][0] == 8
