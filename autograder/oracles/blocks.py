@@ -18,7 +18,7 @@ def remembered(oracle):
     @functools.wraps(oracle)
     def recall(ask):
         if id(ask) not in kept:
-            if len(kept) > 64:
+            if len(kept) > 512:
                 kept.clear()
             kept[id(ask)] = (ask, oracle(ask))  # with the question, so that its id stays its own
         return kept[id(ask)][1]
@@ -129,6 +129,18 @@ def attend(
     if twist != "no-output-projection":
         output = W_O(output)
     return output, weights
+
+
+def attend_at_once(query, key, value, projections, num_heads, mask=None) -> np.ndarray:
+    """The output of `attend` without its loops, for oracles that attend many times."""
+    W_Q, W_K, W_V, W_O = projections
+    (B, T, D), S, d = query.shape, key.shape[1], query.shape[2] // num_heads
+    Q = W_Q(query).reshape(B, T, num_heads, d)
+    K, V = (x.reshape(B, S, num_heads, d) for x in (W_K(key), W_V(value)))
+    scores = np.einsum("bthd,bshd->bhts", Q, K) / np.sqrt(d)
+    if mask is not None:
+        scores = np.where(mask[:, None] if mask.ndim == 3 else mask, scores, -np.inf)
+    return W_O(np.einsum("bhts,bshd->bthd", softmax(scores), V).reshape(B, T, D))
 
 
 def packed(parameters: dict, name: str):

@@ -1,0 +1,6 @@
+bug_a = " no source positions"
+bug_b = "the future leaks "
+bug_c = "attends to padding"
+reason_a = "order does not matter"
+reason_b = "low loss, wrong samples"
+reason_c = " neighbours matter "

@@ -1,0 +1,237 @@
+"""DecoderLayer: masked self-attention, cross-attention to the memory, feed-forward."""
+
+import numpy as np
+
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
+from course_utils.checks.layer_checks import cut_off, mistake, slopes_match, stays_and_repeats
+from course_utils.checks.layer_parameters import layer, some_mask
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, T, S, D, num_heads, d_ff, norm_first, dropout
+    "after": (2, 4, 5, 6, 2, 9, False, 0.0),
+    "before": (2, 3, 5, 6, 3, 7, True, 0.0),
+    "masked after": (2, 4, 5, 6, 2, 9, False, 0.0),
+    "masked before": (2, 4, 5, 6, 2, 9, True, 0.0),
+    "single": (1, 1, 1, 4, 2, 3, False, 0.0),
+    "dropped": (2, 4, 5, 6, 2, 9, False, 1.0),
+    "dropped before": (2, 4, 5, 6, 2, 9, True, 1.0),
+}
+NAMES = ("x", "memory")
+AFTER, BEFORE = (
+    "norm_first=False: three sublayers, the norm after each sum",
+    "norm_first=True: the norm before each sublayer",
+)
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, T, S, D, num_heads, d_ff, norm_first, dropout) in SIZES.items():
+        args = [rng.standard_normal((B, T, D)), rng.standard_normal((B, S, D))]
+        if label.startswith("masked"):
+            args += [some_mask(rng, T, T), some_mask(rng, B, 1, S)]
+        options = {
+            "target": "DecoderLayer",
+            "init": [D, num_heads, d_ff, norm_first, dropout],
+            "args": args,
+            "fill": {"named": layer(rng, D, d_ff, decoder=True)},
+        }
+        if label in ("after", "before"):
+            options["upstream"] = [rng.standard_normal((B, T, D))]
+            options["directions"] = [rng.standard_normal(a.shape) for a in args]
+        questions.append(Ask(label, "call", options))
+    return questions
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    B, T, _, D, *_ = SIZES[label]
+    return e.outputs(label, (B, T, D))
+
+
+def matches(labels, message: str, hint: str):
+    def holds(e: Evidence) -> None:
+        for label in labels:
+            same(
+                e.expected(label)["right/0"],
+                read(e, label)[0],
+                e.tolerance(label),
+                message,
+                hint,
+                ("position", "component"),
+            )
+
+    return holds
+
+
+def stays(e: Evidence) -> None:
+    for label in ("after", "before"):
+        B, T, _, D, *_ = SIZES[label]
+        stays_and_repeats(e, label, [(B, T, D)], NAMES)
+        slopes_match(e, label, NAMES)
+
+
+def tell(name: str, sentence: str, hint: str, labels) -> Misconception:
+    return mistake(name, sentence, hint, labels, read)
+
+
+BOTH, MASKS = ("after", "before"), ("masked after", "masked before")
+exercise = Exercise(
+    id="decoder-layer",
+    asks=asks,
+    properties=(
+        Property(
+            AFTER,
+            4,
+            matches(
+                ("after", "single"),
+                "The output is wrong with norm_first=False.",
+                "norm1 around the self-attention, norm2 around the cross-attention, norm3 around "
+                "the feed-forward network.",
+            ),
+        ),
+        Property(
+            BEFORE,
+            3,
+            matches(
+                ("before",),
+                "The output is wrong with norm_first=True.",
+                "x = x + sublayer(norm(x)), three times. The memory is not normalised again.",
+            ),
+        ),
+        Property(
+            "each mask reaches its own attention",
+            2,
+            matches(
+                MASKS,
+                "The output is wrong with masks.",
+                "self_mask belongs to the self-attention, memory_mask to the cross-attention.",
+            ),
+        ),
+        Property(
+            "dropout falls on what each sublayer adds",
+            1,
+            matches(
+                ("dropped", "dropped before"),
+                "With a dropout of 1 only the residual path should be left.",
+                "x + self.dropout(sublayer), three times, and nowhere else.",
+            ),
+        ),
+        Property(
+            "two calls agree, inputs stay as they were, gradients flow",
+            1,
+            stays,
+            needs=(AFTER, BEFORE),
+        ),
+    ),
+    misconceptions=(
+        tell(
+            "norm-first-ignored",
+            "norm_first has no effect: the norm always comes after.",
+            "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
+            ("before",),
+        ),
+        tell(
+            "always-norm-first",
+            "The norm always comes before the sublayer, whatever norm_first says.",
+            "With norm_first=False it comes after the sum.",
+            ("after",),
+        ),
+        tell("no-residuals", "The residual sums are missing.", "x + sublayer(x).", BOTH),
+        tell(
+            "no-residual-around-attention",
+            "The sum around the self-attention is missing.",
+            "x + attention(x).",
+            BOTH,
+        ),
+        tell(
+            "no-residual-around-cross-attention",
+            "The sum around the cross-attention is missing.",
+            "x + cross_attention(x, memory).",
+            BOTH,
+        ),
+        tell(
+            "no-residual-around-feed-forward",
+            "The sum around the feed-forward network is missing.",
+            "x + feed_forward(x).",
+            BOTH,
+        ),
+        tell("no-norms", "The layer norms are missing.", "norm1, norm2 and norm3.", BOTH),
+        tell(
+            "one-norm-for-all",
+            "self.norm1 is used for every sublayer.",
+            "Each sublayer has a norm of its own.",
+            BOTH,
+        ),
+        tell(
+            "residual-from-the-norm",
+            "With norm_first=True you add to the normalised x, so the direct path is lost.",
+            "Keep x as it is, and give only the sublayer the norm of it.",
+            ("before",),
+        ),
+        tell(
+            "norm-inside-the-sum",
+            "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
+            "norm1(x + attention(x)), not x + norm1(attention(x)).",
+            ("after",),
+        ),
+        tell(
+            "cross-attends-to-itself",
+            "The cross-attention looks at the target, not at the memory.",
+            "Queries come from x, keys and values from memory.",
+            BOTH,
+        ),
+        tell(
+            "same-attention-twice",
+            "self.attention serves for the cross-attention too.",
+            "The second sublayer is self.cross_attention.",
+            BOTH,
+        ),
+        tell(
+            "cross-attention-first",
+            "The cross-attention comes before the self-attention.",
+            "First the target looks at itself, then at the source.",
+            BOTH,
+        ),
+        tell(
+            "no-cross-attention",
+            "The cross-attention is missing: the decoder never sees the source.",
+            "self.cross_attention(x, memory, memory, memory_mask).",
+            BOTH,
+        ),
+        tell(
+            "no-feed-forward",
+            "The feed-forward network is missing.",
+            "A third sublayer with norm3.",
+            BOTH,
+        ),
+        tell(
+            "memory-normalised",
+            "With norm_first=True you normalise the memory as well.",
+            "Only x goes through the norm: the memory comes ready from the encoder.",
+            ("before",),
+        ),
+        tell(
+            "self-mask-ignored",
+            "self_mask has no effect: each position sees the future.",
+            "self.attention(x, x, x, self_mask).",
+            MASKS,
+        ),
+        tell(
+            "self-mask-inverted",
+            "self_mask is turned round.",
+            "True means: may look. Hand the mask on as it is.",
+            MASKS,
+        ),
+        tell(
+            "memory-mask-ignored",
+            "memory_mask has no effect: the decoder looks at padding.",
+            "self.cross_attention(x, memory, memory, memory_mask).",
+            MASKS,
+        ),
+        Misconception(
+            "graph-cut",
+            "The values are right, but a part of the computation is cut off from the gradient.",
+            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+            cut_off("after", NAMES, lambda e: [read(e, label) for label in BOTH]),
+        ),
+    ),
+)

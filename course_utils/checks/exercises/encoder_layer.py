@@ -1,0 +1,207 @@
+"""EncoderLayer: self-attention and feed-forward, each with its residual, norm and dropout."""
+
+import numpy as np
+
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
+from course_utils.checks.layer_checks import cut_off, mistake, slopes_match, stays_and_repeats
+from course_utils.checks.layer_parameters import layer, some_mask
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, S, D, num_heads, d_ff, norm_first, dropout
+    "after": (2, 5, 6, 2, 9, False, 0.0),
+    "before": (2, 4, 6, 3, 7, True, 0.0),
+    "masked after": (2, 5, 6, 2, 9, False, 0.0),
+    "masked before": (3, 4, 6, 2, 9, True, 0.0),
+    "single": (1, 1, 4, 2, 3, False, 0.0),
+    "dropped after": (2, 5, 6, 2, 9, False, 1.0),
+    "dropped before": (2, 5, 6, 2, 9, True, 1.0),
+}
+AFTER, BEFORE, MASKED = (
+    "norm_first=False: the norm comes after each sum",
+    "norm_first=True: the norm comes before each sublayer",
+    "the mask reaches the attention",
+)
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, S, D, num_heads, d_ff, norm_first, dropout) in SIZES.items():
+        args = [rng.standard_normal((B, S, D))]
+        if label == "masked after":
+            args.append(some_mask(rng, S, S))
+        if label == "masked before":
+            args.append(some_mask(rng, B, S, S))
+        options = {
+            "target": "EncoderLayer",
+            "init": [D, num_heads, d_ff, norm_first, dropout],
+            "args": args,
+            "fill": {"named": layer(rng, D, d_ff)},
+        }
+        if label in ("after", "before"):
+            options["upstream"] = [rng.standard_normal((B, S, D))]
+            options["directions"] = [rng.standard_normal((B, S, D))]
+        questions.append(Ask(label, "call", options))
+    return questions
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    B, S, D, *_ = SIZES[label]
+    return e.outputs(label, (B, S, D))
+
+
+def matches(labels, message: str, hint: str):
+    def holds(e: Evidence) -> None:
+        for label in labels:
+            same(
+                e.expected(label)["right/0"],
+                read(e, label)[0],
+                e.tolerance(label),
+                message,
+                hint,
+                ("position", "component"),
+            )
+
+    return holds
+
+
+def stays(e: Evidence) -> None:
+    for label in ("after", "before"):
+        B, S, D, *_ = SIZES[label]
+        stays_and_repeats(e, label, [(B, S, D)], ("x",))
+        slopes_match(e, label, ("x",))
+
+
+def tell(name: str, sentence: str, hint: str, labels) -> Misconception:
+    return mistake(name, sentence, hint, labels, read)
+
+
+BOTH = ("after", "before")
+exercise = Exercise(
+    id="encoder-layer",
+    asks=asks,
+    properties=(
+        Property(
+            AFTER,
+            4,
+            matches(
+                ("after", "single"),
+                "The output is wrong with norm_first=False.",
+                "x = norm1(x + attention(x)), then x = norm2(x + feed_forward(x)).",
+            ),
+        ),
+        Property(
+            BEFORE,
+            3,
+            matches(
+                ("before",),
+                "The output is wrong with norm_first=True.",
+                "x = x + attention(norm1(x)), then x = x + feed_forward(norm2(x)).",
+            ),
+        ),
+        Property(
+            MASKED,
+            2,
+            matches(
+                ("masked after", "masked before"),
+                "The output is wrong with a mask.",
+                "Hand the mask on: self.attention(x, x, x, mask).",
+            ),
+        ),
+        Property(
+            "dropout falls on what each sublayer adds",
+            1,
+            matches(
+                ("dropped after", "dropped before"),
+                "With a dropout of 1 only the residual path should be left.",
+                "x + self.dropout(sublayer): both times, and nowhere else.",
+            ),
+        ),
+        Property(
+            "two calls agree, inputs stay as they were, gradients flow",
+            1,
+            stays,
+            needs=(AFTER, BEFORE),
+        ),
+    ),
+    misconceptions=(
+        tell(
+            "norm-first-ignored",
+            "norm_first has no effect: the norm always comes after.",
+            "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
+            ("before",),
+        ),
+        tell(
+            "always-norm-first",
+            "The norm always comes before the sublayer, whatever norm_first says.",
+            "With norm_first=False it comes after the sum.",
+            ("after",),
+        ),
+        tell(
+            "no-residuals",
+            "The residual sums are missing.",
+            "What a sublayer makes is added to its input: x + ...",
+            BOTH,
+        ),
+        tell(
+            "no-residual-around-attention",
+            "The sum around the attention is missing.",
+            "x + attention(x).",
+            BOTH,
+        ),
+        tell(
+            "no-residual-around-feed-forward",
+            "The sum around the feed-forward network is missing.",
+            "x + feed_forward(x).",
+            BOTH,
+        ),
+        tell("no-norms", "The layer norms are missing.", "self.norm1 and self.norm2.", BOTH),
+        tell(
+            "one-norm-for-all",
+            "self.norm1 is used for both sublayers.",
+            "Each sublayer has a norm of its own: norm2 belongs to the feed-forward network.",
+            BOTH,
+        ),
+        tell(
+            "residual-from-the-norm",
+            "With norm_first=True you add to the normalised x, so the direct path is lost.",
+            "Keep x as it is, and give only the sublayer the norm of it.",
+            ("before",),
+        ),
+        tell(
+            "norm-inside-the-sum",
+            "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
+            "norm1(x + attention(x)), not x + norm1(attention(x)).",
+            ("after",),
+        ),
+        tell(
+            "feed-forward-first",
+            "The feed-forward network comes before the attention.",
+            "First look around, then think about it: attention, then feed-forward.",
+            BOTH,
+        ),
+        tell(
+            "no-feed-forward",
+            "The feed-forward network is missing.",
+            "A second sublayer with norm2.",
+            BOTH,
+        ),
+        tell(
+            "mask-ignored",
+            "The mask has no effect.",
+            "Hand it on: self.attention(x, x, x, mask).",
+            ("masked after", "masked before"),
+        ),
+        tell(
+            "mask-inverted",
+            "The mask is turned round.",
+            "True means: may look, here and in MultiHeadAttention. Hand it on as it is.",
+            ("masked after", "masked before"),
+        ),
+        Misconception(
+            "graph-cut",
+            "The values are right, but a part of the computation is cut off from the gradient.",
+            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+            cut_off("after", ("x",), lambda e: [read(e, label) for label in BOTH]),
+        ),
+    ),
+)

@@ -1,0 +1,245 @@
+"""Transformer: words and positions, N encoder layers, N decoder layers, a score for each word."""
+
+import numpy as np
+
+from course_utils.checks.judge import (
+    Evidence,
+    Exercise,
+    Misconception,
+    Property,
+    Wrong,
+    differ,
+    same,
+)
+from course_utils.checks.layer_checks import mistake, refused
+from course_utils.checks.layer_parameters import layer, matrix, norm
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, S, T, D, num_heads, layers, d_ff, source_size, target_size, norm_first
+    "main": (2, 5, 4, 6, 2, 2, 7, 11, 9, False),
+    "before": (2, 4, 6, 6, 3, 2, 5, 8, 10, True),
+    "padded": (3, 6, 4, 6, 2, 2, 7, 11, 9, False),
+    "single": (1, 1, 1, 4, 2, 1, 3, 5, 6, False),
+    "dropped": (2, 5, 4, 6, 2, 1, 7, 11, 9, False),
+}
+MAX_LENGTH = 8
+EQUAL, CAUSAL, PADDING = (
+    "the scores are those of the equations",
+    "no score depends on later target words",
+    "padding in the source changes nothing",
+)
+
+
+def parameters(rng, D, layers, d_ff, source_size, target_size) -> dict:
+    drawn = {}
+    for side, size in (("source", source_size), ("target", target_size)):
+        drawn[f"{side}_embedding.weight"] = 0.5 * rng.standard_normal((size, D))
+        drawn[f"{side}_positions.weight"] = rng.standard_normal((MAX_LENGTH, D))
+    for number in range(layers):
+        drawn |= layer(rng, D, d_ff, f"encoder_layers.{number}.")
+        drawn |= layer(rng, D, d_ff, f"decoder_layers.{number}.", decoder=True)
+    drawn |= norm(rng, "encoder_norm", D) | norm(rng, "decoder_norm", D)
+    return drawn | matrix(rng, "readout", target_size, D)
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, S, T, D, heads, layers, d_ff, sources, targets, norm_first) in SIZES.items():
+        args = [rng.integers(0, sources, (B, S)), rng.integers(0, targets, (B, T))]
+        options = {
+            "target": "Transformer",
+            "init": [
+                *(D, heads, layers, d_ff, sources, targets, norm_first),
+                1.0 if label == "dropped" else 0.0,
+                MAX_LENGTH,
+            ],
+            "args": args,
+            "fill": {"named": parameters(rng, D, layers, d_ff, sources, targets)},
+        }
+        if label == "padded":
+            lengths = np.array([S, S - 1, S - 3])
+            args.append(np.arange(S)[None, :] < lengths[:, None])
+        questions.append(Ask(label, "call", options))
+        if label == "main":
+            later = args[1].copy()
+            later[:, 2:] = (later[:, 2:] + 1 + rng.integers(0, targets - 1, (B, T - 2))) % targets
+            questions.append(Ask("later words", "call", options | {"args": [args[0], later]}))
+        if label == "padded":
+            other = np.where(args[2], args[0], (args[0] + 3) % sources)
+            changed = options | {"args": [other, args[1], args[2]]}
+            questions.append(Ask("other padding", "call", changed))
+    long_source = rng.integers(0, 11, (2, MAX_LENGTH + 3))
+    target = rng.integers(0, 9, (2, 4))
+    init = [6, 2, 1, 7, 11, 9, False, 0.0, MAX_LENGTH]
+    common = {"target": "Transformer", "init": init}
+    return [
+        *questions,
+        Ask("bad source", "call", common | {"args": [long_source, target]}),
+        Ask("bad target", "call", common | {"args": [target, np.tile(target, 3)]}),
+    ]
+
+
+def read(e: Evidence, label: str) -> list[np.ndarray]:
+    size = {"later words": "main", "other padding": "padded"}.get(label, label)
+    B, _, T, *_, targets, _ = SIZES[size]
+    return e.outputs(label, (B, T, targets))
+
+
+def scores_match(*labels: str):
+    def holds(e: Evidence) -> None:
+        for label in labels:
+            same(
+                e.expected(label)["right/0"],
+                read(e, label)[0],
+                e.tolerance(label),
+                f"The scores are wrong with norm_first={SIZES[label][-1]}"
+                + (" and a mask." if label == "padded" else "."),
+                "Check encode alone, then decode: embedding times sqrt(d_model), plus positions, "
+                "dropout, the layers in turn, the last norm.",
+                ("target position", "word"),
+            )
+
+    return holds
+
+
+def causal(e: Evidence) -> None:
+    one, other = read(e, "main")[0][:, :2], read(e, "later words")[0][:, :2]
+    if differ(one, other, e.tolerance("main")):
+        raise Wrong(
+            "The scores of the first two positions change when later target words change.",
+            "Give every decoder layer a causal mask: True where s <= t.",
+            one[0],
+            other[0],
+            ("target position", "word"),
+        )
+    first, second = read(e, "main")[0][:, 3], read(e, "later words")[0][:, 3]
+    if not differ(first, second, 1e-6):
+        raise Wrong("The scores do not depend on the target words at all.")
+
+
+def padding_ignored(e: Evidence) -> None:
+    one, other = read(e, "padded")[0], read(e, "other padding")[0]
+    if differ(one, other, e.tolerance("padded")):
+        raise Wrong(
+            "The scores change when the words under the padding change.",
+            "source_mask[:, None, :] goes to the encoder's attention and to the cross-attention.",
+            one[1],
+            other[1],
+            ("target position", "word"),
+        )
+    same(
+        e.expected("padded")["right/0"],
+        one,
+        e.tolerance("padded"),
+        "The scores are wrong with a source_mask.",
+        "The mask of the source serves in the encoder and in the cross-attention.",
+        ("target position", "word"),
+    )
+
+
+def too_long_refused(e: Evidence) -> None:
+    refused(e, "bad source", "A source of 11 words for 8 positions", (11, 8))
+    refused(e, "bad target", "A target of 12 words for 8 positions", (12, 8))
+
+
+def tell(name: str, sentence: str, hint: str, labels=("main", "before")) -> Misconception:
+    return mistake(name, sentence, hint, labels, read)
+
+
+exercise = Exercise(
+    id="transformer",
+    asks=asks,
+    properties=(
+        Property(EQUAL, 4, scores_match("main", "before", "single")),
+        Property(CAUSAL, 2, causal),
+        Property(PADDING, 2, padding_ignored),
+        Property(
+            "dropout falls on the sum of words and positions",
+            0.5,
+            scores_match("dropped"),
+            needs=(EQUAL,),
+        ),
+        Property(
+            "a sequence longer than the positions is refused, with both numbers",
+            0.5,
+            too_long_refused,
+        ),
+    ),
+    misconceptions=(
+        tell(
+            "no-causal-mask",
+            "The decoder has no causal mask: it sees the words that it should predict.",
+            "Make a lower triangle of True, [T, T], and give it to every decoder layer.",
+        ),
+        tell(
+            "causal-mask-one-ahead",
+            "The causal mask lets each position see one word ahead.",
+            "Position t may see s <= t.",
+        ),
+        tell(
+            "no-source-positions",
+            "The source has no positions: to the encoder it is a bag of words.",
+            "Add source_positions to the source's embeddings.",
+        ),
+        tell(
+            "no-target-positions",
+            "The target has no positions.",
+            "Add target_positions to the target's embeddings.",
+        ),
+        tell(
+            "embeddings-not-scaled",
+            "The embeddings are not multiplied by sqrt(d_model).",
+            "embedding * sqrt(d_model) + positions.",
+        ),
+        tell(
+            "positions-scaled-too",
+            "The positions are multiplied by sqrt(d_model) as well.",
+            "Only the embedding is: embedding * sqrt(d_model) + positions.",
+        ),
+        tell(
+            "no-final-norms",
+            "Both last norms are missing.",
+            "encoder_norm after the last encoder layer, decoder_norm after the last decoder layer.",
+        ),
+        tell("no-encoder-norm", "The encoder_norm is missing.", "It comes after the last layer."),
+        tell("no-decoder-norm", "The decoder_norm is missing.", "It comes after the last layer."),
+        tell(
+            "one-layer-only",
+            "Only the first layer of each stack is used.",
+            "for layer in self.encoder_layers: x = layer(x, mask).",
+        ),
+        tell(
+            "layers-not-chained",
+            "Each encoder layer reads the embeddings; only the last one counts.",
+            "x = layer(x, mask): each reads what the one before it made.",
+        ),
+        tell(
+            "decoder-reads-embeddings",
+            "The decoder looks at the source's embeddings, not at the encoder's memory.",
+            "encode returns what the last layer and the norm made.",
+        ),
+        tell(
+            "probabilities",
+            "You return probabilities; the loss wants the scores before the softmax.",
+            "Return self.readout(x) as it is.",
+        ),
+        tell(
+            "source-mask-ignored",
+            "source_mask has no effect: padding is attended to.",
+            "source_mask[:, None, :] goes to the encoder layers and to the cross-attention.",
+            ("padded",),
+        ),
+        tell(
+            "encoder-mask-ignored",
+            "The encoder attends to padding; only the cross-attention uses source_mask.",
+            "Hand source_mask[:, None, :] to every encoder layer.",
+            ("padded",),
+        ),
+        tell(
+            "cross-mask-ignored",
+            "The cross-attention looks at padding; only the encoder uses source_mask.",
+            "Hand source_mask[:, None, :] to every decoder layer as memory_mask.",
+            ("padded",),
+        ),
+    ),
+)

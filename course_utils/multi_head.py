@@ -1,0 +1,68 @@
+"""PyTorch's multi-head attention with this course's masks and names, and a way to see its maps."""
+
+import contextlib
+from collections.abc import Iterator
+
+from torch import Tensor, nn
+
+from course_utils.masks import check_mask
+
+
+class MultiHeadAttention(nn.MultiheadAttention):
+    """`torch.nn.MultiheadAttention`, called as in notebook 05.
+
+    forward(query [B, T, D], key [B, S, D], value [B, S, D], mask=None) gives the output
+    [B, T, D] and the weights [B, num_heads, T, S]. The mask is True where attention is allowed:
+    [T, S], [B, T, S] or [B, 1, S]. Weights cost time, so they are None outside `recording`.
+    """
+
+    def __init__(self, d_model: int, num_heads: int):
+        if d_model % num_heads != 0:
+            raise ValueError(
+                f"d_model = {d_model} can't be cut into num_heads = {num_heads} equal parts."
+            )
+        super().__init__(d_model, num_heads, batch_first=True)
+        self.keeps_weights = False
+        self.weights: list[Tensor] = []
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        (B, T, _), S = query.shape, key.shape[1]
+        check_mask(mask, T, S, batch=B)
+        forbidden = None if mask is None else ~mask
+        if forbidden is not None and forbidden.dim() == 3:
+            # torch wants one mask for each sequence and head.
+            forbidden = forbidden.expand(B, T, S).repeat_interleave(self.num_heads, dim=0)
+        output, weights = super().forward(
+            query,
+            key,
+            value,
+            attn_mask=forbidden,
+            need_weights=self.keeps_weights,
+            average_attn_weights=False,
+        )
+        if weights is not None:
+            self.weights.append(weights.detach())
+        return output, weights
+
+
+@contextlib.contextmanager
+def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """Inside the block, every attention of the model keeps its weights, by its name.
+
+    with recording(model) as maps:
+        model(source, target)
+    maps["encoder_layers.0.attention"]   # a list: one [B, num_heads, T, S] for each call
+    """
+    found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    maps = {name: module.weights for name, module in found.items()}
+    for module in found.values():
+        module.weights.clear()
+        module.keeps_weights = True
+    try:
+        yield maps
+    finally:
+        for module in found.values():
+            module.keeps_weights = False
+            module.weights = []
