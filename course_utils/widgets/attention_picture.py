@@ -52,11 +52,16 @@ def _where_rows_look(chain: Chain) -> list[str]:
         for i, row in enumerate(head.weights):
             if i in chain.hidden_rows:
                 continue
-            j = int(np.argmax(row))
-            if np.ptp(row) < 1e-12:
-                sentences.append(f"{which}row {i + 1} looks at all keys alike ({weight(row[j])})")
+            top = float(row.max())
+            best = np.flatnonzero(row > top - 1e-9).tolist()
+            if len(best) == len(row):
+                sentences.append(f"{which}row {i + 1} looks at all keys alike ({weight(top)})")
                 continue
-            sentences.append(f"{which}row {i + 1} looks most at key {j + 1} ({weight(row[j])})")
+            keys = " and ".join(str(j + 1) for j in best)
+            several = "s" if len(best) > 1 else ""
+            sentences.append(
+                f"{which}row {i + 1} looks most at key{several} {keys} ({weight(top)})"
+            )
     return sentences
 
 

@@ -178,6 +178,11 @@ def test_a_mask_that_hides_a_row_says_so():
     assert editor._switch(2, 2).description.startswith("off")
 
 
+def test_the_words_name_every_key_that_a_row_looks_at_most():
+    assert "Row 1 looks most at keys 1 and 3 (0.465)" in attention_editor("single-query").html
+    assert "looks at all keys alike (0.250)" in attention_editor("orthonormal-keys").html
+
+
 def test_controls_follow_undo():
     editor = attention_editor("self-attention")
     editor._mask.value = "causal"
