@@ -52,7 +52,9 @@ class Seq2Seq(nn.Module):
                      "hidden": what already joins both, and the readout reads it alone
     positions        None, or a table [longest, d] whose row t goes with source step t
     position_mode    "append" the row to the token's embedding, or "add" it (then d is `embed`)
-    encoder          "recurrent", or "positions": no recurrence; the scores see positions only
+    encoder          "recurrent"; or without recurrence (then the bottleneck is zero):
+                     "stepwise": one linear layer makes each state from its own step alone;
+                     "positions": the same, but the scores see the positions only
     counts_only      the decoder does not read what it wrote before: it can only count its steps
 
     Attention comes after the recurrent step, so with teacher forcing the decoder runs over all
@@ -77,9 +79,11 @@ class Seq2Seq(nn.Module):
         _one_of("cell", cell, CELLS)
         _one_of("attention_gives", attention_gives, ("context", "hidden"))
         _one_of("position_mode", position_mode, ("append", "add"))
-        _one_of("encoder", encoder, ("recurrent", "positions"))
-        if encoder == "positions" and (positions is None or attention is None):
-            raise ValueError('encoder="positions" needs a table of positions and an attention.')
+        _one_of("encoder", encoder, ("recurrent", "stepwise", "positions"))
+        if encoder != "recurrent" and attention is None:
+            raise ValueError(f"encoder={encoder!r} has no bottleneck, so it needs an attention.")
+        if encoder == "positions" and positions is None:
+            raise ValueError('encoder="positions" needs a table of positions.')
         self.hidden = hidden
         self.counts_only = counts_only
         self.position_mode = position_mode
@@ -89,9 +93,11 @@ class Seq2Seq(nn.Module):
         self.register_buffer("positions", _as_table(positions, embed, position_mode))
         appended = positions is not None and position_mode == "append"
         encoder_input = embed + (self.positions.shape[1] if appended else 0)
-        self.encoder: nn.Module | None = None
+        self.kind = encoder
         if encoder == "recurrent":
             self.encoder = CELLS[cell](encoder_input, hidden, batch_first=True)
+        elif encoder == "stepwise":
+            self.encoder = nn.Linear(encoder_input, hidden)
         else:
             # Half of a state tells where, the other half tells what; queries ask only where.
             self.where = nn.Linear(self.positions.shape[1], hidden // 2)
@@ -108,7 +114,7 @@ class Seq2Seq(nn.Module):
         if source.dim() == 3:
             embedded = embedded.sum(dim=2)
         rows = self._position_rows(source.shape[1])
-        if self.encoder is None:
+        if self.kind == "positions":
             where = self.where(rows).expand(len(source), -1, -1)
             states = torch.cat([where, self.what(embedded)], dim=-1)
             return Encoded(states, self._no_bottleneck(len(source)))
@@ -116,6 +122,8 @@ class Seq2Seq(nn.Module):
             embedded = embedded + rows
         elif rows is not None:
             embedded = torch.cat([embedded, rows.expand(len(source), -1, -1)], dim=-1)
+        if self.kind == "stepwise":
+            return Encoded(self.encoder(embedded), self._no_bottleneck(len(source)))
         return Encoded(*self.encoder(embedded))
 
     def decode(
@@ -127,7 +135,7 @@ class Seq2Seq(nn.Module):
         outputs, hidden = self.decoder(self.embedding(inputs), hidden)
         if self.attention is None:
             return self.readout(outputs), None, hidden
-        query = outputs if self.encoder is not None else outputs * self.asks_where
+        query = outputs * self.asks_where if self.kind == "positions" else outputs
         attended, weights = self.attention(query, states)
         if self.attention_gives == "context":
             attended = torch.cat([attended, outputs], dim=-1)

@@ -38,6 +38,13 @@ VARIANTS = {
     "hidden": {"attention": Joined(), "attention_gives": "hidden"},
     "appended": {"positions": torch.eye(9)},
     "added": {"positions": torch.rand(9, 4), "position_mode": "add"},
+    "stepwise": {
+        "attention": sharp_context,
+        "positions": torch.rand(9, 4),
+        "position_mode": "add",
+        "encoder": "stepwise",
+    },
+    "counting": {"attention": sharp_context, "counts_only": True},
     "positions only": {
         "attention": sharp_context,
         "positions": torch.eye(9),
@@ -119,6 +126,26 @@ def test_keys_that_hold_positions_give_the_same_scores_for_any_text():
     torch.testing.assert_close(weights, weights_of_other)
 
 
+def test_a_stepwise_encoder_makes_each_state_from_its_own_step():
+    model = model_of(**VARIANTS["stepwise"])
+    batch = some_batch()
+    changed = batch.source.clone()
+    changed[:, 2] = changed[:, 2] % (VOCABULARY - 1) + 1
+    before, after = model.encode(batch.source), model.encode(changed)
+    same = (before.states == after.states).all(dim=2).all(dim=0)
+    assert same.tolist() == [True, True, False, True, True]
+    assert not before.bottleneck.any()
+
+
+def test_a_decoder_that_only_counts_does_not_read_its_answers():
+    model = model_of(**VARIANTS["counting"])
+    batch = some_batch()
+    other = batch.decoder_inputs.flip(0)
+    torch.testing.assert_close(
+        model(batch.source, batch.decoder_inputs), model(batch.source, other)
+    )
+
+
 def test_a_step_with_two_tokens_adds_their_embeddings():
     model = model_of("rnn")
     source = torch.tensor([[[1, 2], [3, 2]]])
@@ -167,7 +194,8 @@ def test_evaluation_counts_characters_and_whole_sequences():
         ({"attention_gives": "x"}, "attention_gives"),
         ({"positions": torch.rand(4)}, "must be a table"),
         ({"positions": torch.rand(9, 3), "position_mode": "add"}, "both need one size"),
-        ({"encoder": "positions"}, "needs a table of positions and an attention"),
+        ({"encoder": "positions", "attention": mean_context}, "needs a table of positions"),
+        ({"encoder": "stepwise"}, "has no bottleneck, so it needs an attention"),
     ],
 )
 def test_a_slot_filled_wrongly_is_answered_with_a_sentence(options, sentence):
