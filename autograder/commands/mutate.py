@@ -1,0 +1,37 @@
+"""autograder mutate: how many changed solutions does the judge refuse?"""
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from autograder import build, mutate
+from course_utils import register
+
+
+@click.command(name="mutate")
+@click.argument("exercises", nargs=-1)
+@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
+def command(exercises, seeds):
+    """Change the solutions (or those of EXERCISES) in one place each, and judge every change."""
+    built = set(build.names())
+    known = [e.id for e in register.exercises() if e.kind == "code" and e.notebook in built]
+    chosen = [c for e in (exercises or known) for c in mutate.changes(e)]
+    console = Console()
+    results = list(track(mutate.run(chosen, seeds), "Judging", total=len(chosen), console=console))
+    reasons = mutate.equivalent()
+    survivors = [c for c, refused in results if not refused]
+    unexplained = [c for c in survivors if (c.exercise, c.what) not in reasons]
+    for change in survivors:
+        why = reasons.get((change.exercise, change.what), "NOT EXPLAINED")
+        console.print(f"{change.exercise}, {change.what}: {why}", markup=False, highlight=False)
+    refused, different = (
+        len(results) - len(survivors),
+        len(results) - len(survivors) + len(unexplained),
+    )
+    console.print(
+        f"{len(results)} mutants, {len(survivors) - len(unexplained)} equivalent; refused {refused} "
+        f"of {different} that behave differently ({refused / max(different, 1):.1%})",
+        highlight=False,
+    )
+    if unexplained:
+        raise SystemExit(1)

@@ -1,0 +1,159 @@
+"""Makes wrong answers from the instructor's own: operators, axes, constants, dropped statements.
+
+Each mutant changes one place of a solution. The judge should refuse every one that behaves
+differently; those that do not are listed, with the reason, in `mutants/equivalent.toml`.
+"""
+
+import ast
+import copy
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import fresh_seeds, solutions
+from autograder.box import Box, Job, Limits, why_unavailable
+from autograder.one_answer import judge_outcome
+from course_utils import register
+from course_utils.checks import judge, wire
+
+EQUIVALENT = Path(__file__).with_name("mutants") / "equivalent.toml"
+LIMITS = Limits(wall_seconds=25, cpu_seconds=5)
+OPERATORS = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+}
+COMPARISONS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One mutant: which exercise, what was changed, and the whole text of the wrong answer."""
+
+    exercise: str
+    what: str
+    source: str
+
+
+def changes(exercise_id: str) -> list[Change]:
+    """All mutants of one solution, each with one place changed."""
+    tree = ast.parse(solutions.solution_source(exercise_id))
+    original = ast.unparse(tree)
+    found, seen = [], {original}
+    for number in range(sum(1 for _ in ast.walk(tree))):
+        for variant in range(3):
+            changed = copy.deepcopy(tree)
+            node = list(ast.walk(changed))[number]
+            what = _mutate(changed, node, variant)
+            if what is None:
+                continue
+            text = ast.unparse(ast.fix_missing_locations(changed))
+            if text not in seen:
+                seen.add(text)
+                found.append(Change(exercise_id, what, text))
+    return found
+
+
+def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> str | None:
+    """Change `node` in place; what was done, or None where there is nothing to do."""
+    line = getattr(node, "lineno", 0)
+    before = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        if variant == 0:
+            node.op = OPERATORS[type(node.op)]()
+        elif variant == 1 and not isinstance(node.op, ast.Add | ast.Mult):
+            node.left, node.right = node.right, node.left
+        else:
+            return None
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and variant == 0:
+        if type(node.ops[0]) not in COMPARISONS:
+            return None
+        node.ops = [COMPARISONS[type(node.ops[0])]()]
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        node.value = (node.value + 1, node.value - 1, -node.value)[variant]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and variant == 0:
+        return _replace(tree, node, node.operand, before, line)
+    elif isinstance(node, ast.Call) and node.args and variant < 2:
+        if variant == 0 and len(node.args) >= 1:
+            return _replace(tree, node, node.args[0], before, line)
+        if len(node.args) == 2:
+            node.args.reverse()
+        else:
+            return None
+    elif isinstance(node, ast.Call) and variant == 2 and isinstance(node.func, ast.Attribute):
+        return _replace(tree, node, node.func.value, before, line)
+    elif isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.If) and variant == 0:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return None  # a docstring
+        return _replace(tree, node, ast.Pass(), before, line)
+    elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and variant == 0:
+        node.value.elts.reverse()
+    else:
+        return None
+    return f"line {line}: {before!r} became {ast.unparse(node)!r}"
+
+
+def _replace(tree: ast.AST, old: ast.AST, new: ast.AST, before: str, line: int) -> str | None:
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, field, new)
+                return f"line {line}: {before!r} became {ast.unparse(new)!r}"
+            if isinstance(value, list) and any(item is old for item in value):
+                value[next(i for i, item in enumerate(value) if item is old)] = new
+                return f"line {line}: {before!r} became {ast.unparse(new)!r}"
+    return None
+
+
+def all_changes() -> list[Change]:
+    answered = [e for e in register.exercises() if e.kind == "code"]
+    return [change for e in answered for change in changes(e.id)]
+
+
+def equivalent() -> dict[tuple[str, str], str]:
+    """The mutants known to behave like the solution: why, by exercise and change."""
+    if not EQUIVALENT.exists():
+        return {}
+    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("mutant", [])
+    return {(entry["exercise"], entry["what"]): entry["why"] for entry in entries}
+
+
+def run(chosen: list[Change], seeds: int = 2, workers: int = 2) -> Iterator[tuple[Change, bool]]:
+    """Judge every mutant; whether it was refused."""
+    unsafe = why_unavailable() is not None  # our own code: walls are welcome, not needed
+    plans, setups = {}, {}
+    for exercise in dict.fromkeys(change.exercise for change in chosen):
+        plan = judge.make_plan(exercise, fresh_seeds(seeds))
+        plans[exercise] = plan, wire.pack_request({exercise: plan.flat})
+        setups[exercise] = _before(exercise)
+    jobs = [Job((*setups[c.exercise], c.source), plans[c.exercise][1]) for c in chosen]
+    with Box(workers=workers, limits=LIMITS, unsafe=unsafe) as box:
+        for change, outcome in zip(chosen, box.map(jobs)):
+            yield change, not judge_outcome(plans[change.exercise][0], outcome).passed
+
+
+def _before(exercise_id: str) -> tuple[str, ...]:
+    """What stands before an answer: imports, what is given, and earlier answers, all right."""
+    entry = register.exercise(exercise_id)
+    earlier = []
+    for other in register.exercises(entry.notebook):
+        if other.id == exercise_id:
+            break
+        if other.kind == "code":
+            earlier.append(solutions.solution_source(other.id))
+    return (solutions.setup_source(entry.notebook), *earlier)

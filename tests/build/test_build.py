@@ -1,0 +1,152 @@
+"""The build: the same bytes every time, and a sentence for every source that cannot be built."""
+
+import json
+
+import pytest
+
+from autograder import build
+
+GOOD = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A folder of sources with one notebook, to be broken by a test."""
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+
+    def write(text: str) -> None:
+        (tmp_path / "00_start_here.py").write_text(text, encoding="utf-8")
+
+    write(GOOD)
+    return write
+
+
+def test_two_builds_give_the_same_bytes():
+    assert build.build(["00_start_here"]) == build.build(["00_start_here"])
+
+
+def test_every_cell_has_a_stable_id_that_colab_keeps():
+    notebook = json.loads(build.build(["03_attention"])["03_attention"])
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(ids) == len(set(ids))
+    assert all(cell["metadata"]["id"] == cell["id"] for cell in notebook["cells"])
+    assert "dot-prod-attention" in ids
+
+
+def test_a_cell_that_comes_in_between_changes_no_other_id(sources):
+    before = [c.id for c in build.read_source(build.SOURCES / "00_start_here.py").cells]
+    sources(
+        GOOD.replace(
+            "# %% [markdown]\n# ## 2", "# %% [markdown]\n# New.\n\n# %% [markdown]\n# ## 2"
+        )
+    )
+    after = [c.id for c in build.read_source(build.SOURCES / "00_start_here.py").cells]
+    assert len(after) == len(before) + 1
+    assert [i for i in after if i in before] == before
+
+
+def test_points_come_from_the_register_alone():
+    notebook = json.loads(build.build(["03_attention"])["03_attention"])
+    points = [
+        cell["metadata"]["nbgrader"]["points"]
+        for cell in notebook["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade")
+    ]
+    assert sum(points) == 9
+
+
+def test_students_get_neither_solutions_nor_hidden_tests_nor_rubrics():
+    for text in build.build(["00_start_here", "03_attention"]).values():
+        for word in (
+            "BEGIN SOLUTION",
+            "HIDDEN TESTS",
+            "MARK SCHEME",
+            "autograder",
+            "torch.tanh(self.output",
+        ):
+            assert word not in text
+
+
+CHECK_HEADER = '# %% nbgrader={"grade_id": "weighted-average-check", "grade": true}'
+BROKEN = {
+    "a header that jupytext cannot parse": (
+        CHECK_HEADER,
+        '# %% nbgrader={"grade_id": "weighted-average-check", "grade": true',
+        "header",
+    ),
+    "a key with a dot": (
+        CHECK_HEADER,
+        '# %% nbgrader.grade_id="weighted-average-check"',
+        "one JSON table",
+    ),
+    "a duplicate grade_id": (
+        CHECK_HEADER,
+        '# %% nbgrader={"grade_id": "weighted-average", "grade": true}',
+        "more than one cell",
+    ),
+    "an unknown exercise": (
+        CHECK_HEADER,
+        '# %% nbgrader={"grade_id": "nonsense", "grade": true}',
+        "no exercise called 'nonsense'",
+    ),
+    "points in a header": (
+        CHECK_HEADER,
+        '# %% nbgrader={"grade_id": "weighted-average-check", "grade": true, "points": 1}',
+        "register alone",
+    ),
+    "a missing check cell": (CHECK_HEADER, "# %%", "no cell is called 'weighted-average-check'"),
+    "a wrong announcement": ("{{points}}", "7 points", "announces 7 points"),
+    "an image without text": ("## 4 How to hand in", "![](x.png)", "no alternative text"),
+    "a html image without text": ("## 4 How to hand in", '<img src="x">', "no alternative text"),
+    "a link that leads nowhere": ("## 4 How to hand in", "[on](99_x.ipynb)", "leads nowhere"),
+    "a solution without its end": ("    ### END SOLUTION\n", "", "no end solution"),
+    "a cell that is not Python": (
+        "environment_check()\n",
+        "environment_check(\n",
+        "cell 4, line 1",
+    ),
+    "a solution outside its cell": (
+        "values = torch.tensor(",
+        "### BEGIN SOLUTION\nx = 1\n### END SOLUTION\nvalues = torch.tensor(",
+        "olution region",
+    ),
+    "a solution that stands elsewhere too": (
+        "environment_check()\n",
+        "environment_check()\n\n\ndef f(weights, values):\n    return weights @ values / weights.sum()\n",
+        "holds a solution",
+    ),
+    "a placeholder that nothing fills": ("{{minutes}}", "{{nonsense}}", "fills in"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_source_is_refused_with_a_sentence_for(case, sources):
+    old, new, said = BROKEN[case]
+    assert old in GOOD
+    sources(GOOD.replace(old, new, 1))
+    with pytest.raises(build.BuildError) as refused:
+        build.build(["00_start_here"])
+    assert said in str(refused.value)
+    assert "00_start_here" in str(refused.value)
+
+
+def test_a_failed_build_leaves_the_notebooks_as_they_were(sources, tmp_path):
+    folder = tmp_path / "notebooks"
+    build.write(build.build(["00_start_here"]), folder)
+    before = (folder / "00_start_here.ipynb").read_bytes()
+    sources(GOOD.replace("{{points}}", "7 points"))
+    with pytest.raises(build.BuildError):
+        build.write(build.build(["00_start_here"]), folder)
+    assert (folder / "00_start_here.ipynb").read_bytes() == before
+    assert [p.name for p in folder.iterdir()] == ["00_start_here.ipynb"]
+
+
+def test_a_stale_notebook_is_named_with_its_cell(tmp_path):
+    built = build.build(["00_start_here"])
+    assert build.stale(built, tmp_path) == [
+        "00_start_here.ipynb is missing. Run `autograder build`."
+    ]
+    edited = built["00_start_here"].replace("environment_check()", "environment_check( )")
+    (tmp_path / "00_start_here.ipynb").write_text(edited, encoding="utf-8")
+    (problem,) = build.stale(built, tmp_path)
+    assert "00_start_here.ipynb is stale at cell 6" in problem

@@ -1,0 +1,33 @@
+"""What all tests share: one thread a process, and a reason for every test that is left out."""
+
+import os
+import shutil
+from functools import cache
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+
+import pytest
+
+
+@cache
+def _no_browser() -> str:
+    return "" if shutil.which("chromium") else "needs Debian's chromium, which is not installed"
+
+
+@cache
+def _no_box() -> str:
+    from autograder.box import why_unavailable
+
+    return why_unavailable() or ""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        reasons = [
+            find()
+            for mark, find in (("browser", _no_browser), ("box", _no_box))
+            if item.get_closest_marker(mark)
+        ]
+        for reason in filter(None, reasons):
+            item.add_marker(pytest.mark.skip(reason=reason))
