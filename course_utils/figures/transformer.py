@@ -233,3 +233,25 @@ def transformer_diagram(built: Iterable[str] = PARTS, new: str = "") -> Picture:
         + (f" Still to come: {missing}." if missing else "")
         + (f" New: {new}." if new else "")
     )
+
+
+def gradient_plot(after: list[float], first: list[float]):
+    """The size of the gradient at each layer, with the norm after and with the norm first."""
+    import matplotlib.pyplot as plt
+
+    from course_utils.figures.described import described
+
+    figure, axes = plt.subplots(figsize=(5.6, 3.0), layout="constrained")
+    layers = range(1, len(after) + 1)
+    for sizes, name, style in ((after, "norm after", "o-"), (first, "norm first", "s--")):
+        axes.plot(layers, sizes, style, label=name, markersize=4)
+    axes.set(xlabel="layer, 1 is next to the input", ylabel="size of the gradient", yscale="log")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    return described(
+        figure,
+        f"Size of the gradient at each of {len(after)} layers. With the norm after the sum it goes "
+        f"from {after[0]:.2g} at the bottom to {after[-1]:.2g} at the top; with the norm first from "
+        f"{first[0]:.2g} to {first[-1]:.2g}.",
+    )

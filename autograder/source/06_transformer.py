@@ -1,0 +1,916 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 06 · The transformer
+#
+# **{{minutes}} · {{points}}**
+#
+# After this notebook you can
+# - build an encoder-decoder transformer from its parts, equal to PyTorch's,
+# - train it: padding, the shifted target, label smoothing, warm-up,
+# - find a fault in a model from its loss, its samples and its maps.
+
+# %% tags=["setup"]
+import math
+
+import torch
+from torch import nn
+
+from course_utils import check, ready
+from course_utils.multi_head import MultiHeadAttention, recording
+
+# %% [markdown]
+# ## 1 The plan
+#
+# An encoder reads the source, a decoder writes the target. There is no recurrence: all that moves
+# information between positions is attention. Dashed parts are still to be built. This picture will
+# grow with the notebook.
+
+# %%
+from course_utils.figures.transformer import transformer_diagram
+
+transformer_diagram([])
+
+# %% [markdown]
+# ### The attention that you use here
+#
+# In notebook 05 you wrote `MultiHeadAttention` and showed that it equals PyTorch's. Here it is
+# PyTorch's own, with the names and masks of this course: `True` where attention is allowed, and it
+# returns the output first. (The second result, the weights, is `None` unless someone records them:
+# they cost time.)
+
+# %%
+torch.manual_seed(0)
+attention = MultiHeadAttention(d_model=8, num_heads=2)
+x = torch.randn(3, 5, 8)  # [B, S, D]
+output, _ = attention(x, x, x)
+output.shape
+
+# %% [markdown]
+# ## 2 Words, positions, padding
+#
+# Sentences have different lengths, a tensor does not. Short ones are filled up with a **padding**
+# number, 0. A mask remembers where there are words.
+
+# %%
+from course_utils.transformer_training import pad
+
+source = pad([[5, 6, 7, 8, 9], [5, 6]])
+source_mask = source != 0
+print(source)
+print(source_mask)
+
+# %% [markdown]
+# For the attention the mask needs the shape `[B, 1, S]`: for each sentence, one row of keys that
+# holds for every query.
+
+# %%
+source_mask[:, None, :].shape
+
+# %% [markdown]
+# A word becomes a vector by looking it up, and its place does the same. Here positions are *learned*:
+# one row for each place, up to `max_length`. (The sines of notebook 05 work too. There is no row for
+# a place beyond the last one: a longer sentence must be refused.)
+#
+# $$x_s = \sqrt{D}\; E[w_s] + P[s]$$
+#
+# Embeddings start small here; $\sqrt{D}$ makes them as large as the positions.
+
+# %%
+transformer_diagram(["embedding"], new="embedding")
+
+# %% [markdown]
+# ## 3 The encoder layer
+#
+# ### A network on a batch of positions
+#
+# After attention has gathered what a position needs, a small network works on it:
+#
+# $$\mathrm{FF}(x) = W_2\,\mathrm{ReLU}(W_1 x + b_1) + b_2$$
+#
+# It is the *same* network at every position, and it never looks at another one. So `B` sentences
+# of `S` positions are to it a batch of `B * S` samples. A loop shows it:
+
+# %%
+feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+by_loop = torch.stack([torch.stack([feed_forward(x[b, s]) for s in range(5)]) for b in range(3)])
+as_batch = feed_forward(x.reshape(15, 8)).reshape(3, 5, 8)
+print("loop = batch:", torch.allclose(by_loop, as_batch, atol=1e-6))
+print("batch = direct:", torch.allclose(as_batch, feed_forward(x), atol=1e-6))
+
+# %% [markdown]
+# ### Residual and norm
+#
+# Two things keep deep stacks trainable.
+#
+# - The **residual**: a sublayer *adds* to its input, `x + sublayer(x)`. Nothing is lost on the way,
+#   and gradients have a direct path down.
+# - The **layer norm** takes the $D$ numbers of one position, subtracts their mean, divides by their
+#   standard deviation, then stretches and shifts each by learned numbers.
+
+# %%
+row = x[0, 0]
+by_hand = (row - row.mean()) / torch.sqrt(row.var(unbiased=False) + 1e-5)
+print("the same:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
+
+# %% [markdown]
+# ### Norm after, or norm first
+#
+# The norm may come *after* each sum, as in the first transformer, or *before* each sublayer:
+#
+# | | `norm_first=False` | `norm_first=True` |
+# | --- | --- | --- |
+# | attention | `x = norm1(x + attention(x))` | `x = x + attention(norm1(x))` |
+# | feed-forward | `x = norm2(x + feed_forward(x))` | `x = x + feed_forward(norm2(x))` |
+#
+# **Dropout**, which switches off random numbers while training, falls on what a sublayer adds:
+# `x + dropout(...)`.
+
+# %% [markdown]
+# ### Exercise: `EncoderLayer`
+#
+# {{exercise encoder-layer}}
+#
+# All parts are given in `__init__`; keep their names. Write `forward`, for both values of
+# `norm_first`. `x` is `[B, S, D]`; `mask` goes to the attention as it is.
+
+
+# %% nbgrader={"grade_id": "encoder-layer", "solution": true}
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network, each with residual, norm and dropout."""
+
+    def __init__(self, d_model, num_heads, d_ff, norm_first=False, dropout=0.0):
+        super().__init__()
+        self.norm_first = norm_first
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model)
+        )
+        self.norm1 = nn.LayerNorm(d_model)  # for the attention
+        self.norm2 = nn.LayerNorm(d_model)  # for the feed-forward network
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        ### BEGIN SOLUTION
+        if self.norm_first:
+            normal = self.norm1(x)
+            looked, _ = self.attention(normal, normal, normal, mask)
+            x = x + self.dropout(looked)
+            return x + self.dropout(self.feed_forward(self.norm2(x)))
+        looked, _ = self.attention(x, x, x, mask)
+        x = self.norm1(x + self.dropout(looked))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "encoder-layer-check", "grade": true}
+result = check("encoder-layer")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("encoder-layer")
+### END HIDDEN TESTS
+result.points
+
+# %%
+transformer_diagram(["embedding", "encoder attention"], new="encoder feed-forward")
+
+# %% [markdown]
+# ### What each norm does to the gradients
+#
+# Stack 16 fresh layers and send a gradient back from the top. How much of it reaches each layer?
+# The picture shows the size of the gradient at every layer's feed-forward network.
+
+# %%
+from course_utils.figures.transformer import gradient_plot
+
+
+def gradient_sizes(norm_first, layers=16, d_model=32):
+    """The norm of the gradient at each layer's first matrix, from the bottom to the top."""
+    torch.manual_seed(0)
+    stack = [EncoderLayer(d_model, 4, 64, norm_first) for _ in range(layers)]
+    x = torch.randn(8, 10, d_model)
+    for layer in stack:
+        x = layer(x)
+    if norm_first:
+        x = nn.functional.layer_norm(x, (d_model,))  # the stack ends in a norm
+    (x * torch.randn_like(x)).mean().backward()
+    return [layer.feed_forward[0].weight.grad.norm().item() for layer in stack]
+
+
+if ready("encoder-layer"):
+    after, first = gradient_sizes(norm_first=False), gradient_sizes(norm_first=True)
+    print(f"norm after: top layer / bottom layer = {after[-1] / after[0]:.1f}")
+    print(f"norm first: top layer / bottom layer = {first[-1] / first[0]:.1f}")
+    display(gradient_plot(after, first))
+
+# %% [markdown]
+# With the norm *after*, every norm on the way shrinks what flows down the direct path: lower layers
+# get much less than the top. Such a stack wants a careful start (the warm-up below). With the norm
+# *first* the direct path is free of norms, and all layers get gradients of a similar size. We use
+# `norm_first=True` for training.
+
+# %% [markdown]
+# ## 4 The decoder layer
+#
+# The decoder has three sublayers:
+# 1. **masked self-attention**: the target looks at itself, but not at the future;
+# 2. **cross-attention**: queries from the target, keys and values from the encoder's **memory**;
+# 3. the **feed-forward** network.
+#
+# Each has its residual, its norm (`norm1`, `norm2`, `norm3`) and dropout, as before. The memory
+# comes ready from the encoder: only `x` is normalised.
+
+# %% [markdown]
+# ### Exercise: `DecoderLayer`
+#
+# {{exercise decoder-layer}}
+#
+# `x` is `[B, T, D]`, `memory` is `[B, S, D]`. `self_mask` belongs to the self-attention, `memory_mask`
+# to the cross-attention. Return `[B, T, D]`.
+
+
+# %% nbgrader={"grade_id": "decoder-layer", "solution": true}
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention to the memory, then a feed-forward network."""
+
+    def __init__(self, d_model, num_heads, d_ff, norm_first=False, dropout=0.0):
+        super().__init__()
+        self.norm_first = norm_first
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model)
+        )
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        ### BEGIN SOLUTION
+        sublayers = [
+            (self.norm1, lambda y: self.attention(y, y, y, self_mask)[0]),
+            (self.norm2, lambda y: self.cross_attention(y, memory, memory, memory_mask)[0]),
+            (self.norm3, self.feed_forward),
+        ]
+        for norm, sublayer in sublayers:
+            if self.norm_first:
+                x = x + self.dropout(sublayer(norm(x)))
+            else:
+                x = norm(x + self.dropout(sublayer(x)))
+        return x
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "decoder-layer-check", "grade": true}
+result = check("decoder-layer")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("decoder-layer")
+### END HIDDEN TESTS
+result.points
+
+# %%
+transformer_diagram(
+    ["embedding", "encoder attention", "encoder feed-forward", "decoder attention"]
+    + ["decoder feed-forward"],
+    new="cross-attention",
+)
+
+# %% [markdown]
+# ## 5 The whole
+#
+# ### The target, one step late
+#
+# While training, the decoder reads the right target and predicts, at every position at once, the word
+# that comes *next*. So what it reads is the target moved one step to the right, with a start mark in
+# front:
+#
+# | step | 0 | 1 | 2 | 3 |
+# | --- | --- | --- | --- | --- |
+# | the decoder reads | `<s>` | the | cat | sleeps |
+# | it should say | the | cat | sleeps | `</s>` |
+#
+# Two things keep it honest: the shift, so that a position does not read its own answer, and the causal
+# mask, so that it does not look it up one position further on.
+
+# %% [markdown]
+# ### Exercise: `Transformer`
+#
+# {{exercise transformer}}
+#
+# Put it together. `__init__` is given, and so is `forward`. Write
+#
+# - `embed(tokens, embedding, positions)`: `embedding * sqrt(d_model) + positions`, then dropout, for
+#   tokens `[B, L]`. When `L` is larger than `max_length`, raise a `ValueError` that names both;
+# - `encode(source, source_mask)`: embed, all encoder layers in turn, `encoder_norm`. `source_mask` is
+#   `[B, S]`, True where there is a word, or `None`;
+# - `decode(target, memory, source_mask)`: embed, all decoder layers with a causal mask, `decoder_norm`,
+#   then `readout`: a score for each word, `[B, T, target_size]`.
+
+
+# %% nbgrader={"grade_id": "transformer", "solution": true}
+class Transformer(nn.Module):
+    """Source [B, S] and target so far [B, T] to a score for every next word [B, T, target_size]."""
+
+    def __init__(
+        self,
+        d_model,
+        num_heads,
+        num_layers,
+        d_ff,
+        source_size,
+        target_size,
+        norm_first=False,
+        dropout=0.0,
+        max_length=128,
+    ):
+        super().__init__()
+        self.d_model = d_model
+        self.max_length = max_length
+        self.source_embedding = nn.Embedding(source_size, d_model)
+        self.target_embedding = nn.Embedding(target_size, d_model)
+        self.source_positions = nn.Embedding(max_length, d_model)
+        self.target_positions = nn.Embedding(max_length, d_model)
+        sizes = d_model, num_heads, d_ff, norm_first, dropout
+        self.encoder_layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(num_layers))
+        self.decoder_layers = nn.ModuleList(DecoderLayer(*sizes) for _ in range(num_layers))
+        self.encoder_norm = nn.LayerNorm(d_model)
+        self.decoder_norm = nn.LayerNorm(d_model)
+        self.readout = nn.Linear(d_model, target_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, source, target, source_mask=None):
+        return self.decode(target, self.encode(source, source_mask), source_mask)
+
+    def embed(self, tokens, embedding, positions):
+        ### BEGIN SOLUTION
+        L = tokens.shape[1]
+        if self.max_length < L:
+            raise ValueError(
+                f"The sequence has {L} tokens, but there are only {self.max_length} positions."
+            )
+        places = torch.arange(L, device=tokens.device)
+        return self.dropout(embedding(tokens) * math.sqrt(self.d_model) + positions(places))
+        ### END SOLUTION
+
+    def encode(self, source, source_mask=None):
+        ### BEGIN SOLUTION
+        mask = None if source_mask is None else source_mask[:, None, :]
+        x = self.embed(source, self.source_embedding, self.source_positions)
+        for layer in self.encoder_layers:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+        ### END SOLUTION
+
+    def decode(self, target, memory, source_mask=None):
+        ### BEGIN SOLUTION
+        T = target.shape[1]
+        causal = torch.ones(T, T, dtype=torch.bool, device=target.device).tril()
+        memory_mask = None if source_mask is None else source_mask[:, None, :]
+        x = self.embed(target, self.target_embedding, self.target_positions)
+        for layer in self.decoder_layers:
+            x = layer(x, memory, causal, memory_mask)
+        return self.readout(self.decoder_norm(x))
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "transformer-check", "grade": true}
+result = check("transformer")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("transformer")
+### END HIDDEN TESTS
+result.points
+
+# %%
+transformer_diagram(new="readout")
+
+# %% [markdown]
+# ### Is it PyTorch's?
+#
+# `torch.nn.Transformer` has the stacks and the norms, without embeddings and readout. Copy your numbers
+# into it, name by name, and send the same vectors through both.
+
+
+# %%
+def copied_to_torch(model, num_heads, d_ff, norm_first):
+    """A torch.nn.Transformer that holds the numbers of our model."""
+    theirs = nn.Transformer(
+        model.d_model,
+        num_heads,
+        len(model.encoder_layers),
+        len(model.decoder_layers),
+        d_ff,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=norm_first,
+    )
+    # torch calls things by other names; left ours, right theirs.
+    names = {
+        "cross_attention": "multihead_attn",
+        "attention": "self_attn",
+        "feed_forward.0": "linear1",
+        "feed_forward.2": "linear2",
+        "encoder_layers": "encoder.layers",
+        "decoder_layers": "decoder.layers",
+        "encoder_norm": "encoder.norm",
+        "decoder_norm": "decoder.norm",
+    }
+    state = {}
+    for name, value in model.state_dict().items():
+        for ours, torchs in names.items():
+            # "cross_attention" has been renamed when "attention" has its turn
+            name = name.replace(ours, torchs)
+        state[name] = value
+    theirs.load_state_dict({name: state[name] for name in theirs.state_dict()})
+    return theirs.eval()
+
+
+# %%
+if ready("transformer"):
+    for norm_first in (False, True):
+        torch.manual_seed(1)
+        mine = Transformer(16, 4, 3, 32, 20, 20, norm_first).eval()
+        theirs = copied_to_torch(mine, 4, 32, norm_first)
+        source = pad([[5, 6, 7, 8, 9], [5, 6]])
+        target = torch.randint(1, 20, (2, 4))
+        mask = source != 0
+        with torch.no_grad():
+            x = theirs(
+                mine.embed(source, mine.source_embedding, mine.source_positions),
+                mine.embed(target, mine.target_embedding, mine.target_positions),
+                tgt_mask=nn.Transformer.generate_square_subsequent_mask(4),
+                src_key_padding_mask=~mask,
+                memory_key_padding_mask=~mask,
+            )
+            difference = (mine(source, target, mask) - mine.readout(x)).abs().max()
+        print(f"norm_first={norm_first}: scores differ by at most {difference:.1e}")
+
+# %% [markdown]
+# ## 6 Writing: greedy decoding
+#
+# Trained or not, the model gives a score for each *next* word. To write a sentence, take the best
+# word, append it, ask again. All that a decoder needs is a function `step`:
+# prefixes `[B, t]` to log-probabilities `[B, V]`.
+#
+# Here is one without any model: it counts upwards, and after 5 it wants to end (0).
+
+
+# %%
+def counting(prefixes):
+    """Log-probabilities of the next token: one more than the last one; 0, the end, after 5."""
+    following = (prefixes[:, -1] + 1) % 6
+    return torch.log_softmax(5.0 * nn.functional.one_hot(following, 6).float(), dim=-1)
+
+
+counting(torch.tensor([[3], [5]])).argmax(dim=-1)
+
+# %% [markdown]
+# ### Exercise: `greedy_decode`
+#
+# {{exercise greedy-decode}}
+#
+# For a whole batch at once:
+# - `first` `[B]` holds the token that each row starts with. It is not part of the result.
+# - At each step give `step` *all* tokens so far, `[B, t]`, and take the most likely next one of each row.
+# - A row that has written `end` has ended; fill it up with `end`.
+# - Stop when all rows have ended, or after `max_length` written tokens.
+#
+# Return the written tokens `[B, T]`. With `counting`, `first = [2, 4]` and `end = 0`:
+# `[[3, 4, 5, 0], [5, 0, 0, 0]]`.
+
+
+# %% nbgrader={"grade_id": "greedy-decode", "solution": true}
+def greedy_decode(step, first, end, max_length):
+    """Tokens [B, T]: the most likely next token, again and again, until all rows have ended."""
+    ### BEGIN SOLUTION
+    tokens = first[:, None]
+    ended = torch.zeros_like(first, dtype=torch.bool)
+    for _ in range(max_length):
+        best = step(tokens).argmax(dim=-1)
+        best = best.masked_fill(ended, end)
+        tokens = torch.cat([tokens, best[:, None]], dim=1)
+        ended = ended | (best == end)
+        if ended.all():
+            break
+    return tokens[:, 1:]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "greedy-decode-check", "grade": true}
+result = check("greedy-decode")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("greedy-decode")
+### END HIDDEN TESTS
+result.points
+
+# %%
+if ready("greedy-decode"):
+    print(greedy_decode(counting, torch.tensor([2, 4]), end=0, max_length=10))
+
+# %% [markdown]
+# ## 7 Old tasks, without recurrence (about one minute)
+#
+# Reversing strings and changing case took an LSTM and attention in notebooks 02 and 03. Now there is
+# only attention. The loss is the one you know: cross-entropy of the right next token.
+
+# %%
+from course_utils.tasks import END as END_TOKEN
+from course_utils.tasks import change_case, epoch_of, reverse
+from course_utils.training import fit, seed_everything
+
+
+def task_loss(model, batch):
+    logits = model(batch.source, batch.decoder_inputs)
+    return nn.functional.cross_entropy(logits.transpose(1, 2), batch.target), batch.target.numel()
+
+
+def written_by(model, task, batch):
+    """What the model writes for the sources of a batch, as text."""
+    model.eval()
+    with torch.no_grad():
+        memory = model.encode(batch.source)
+
+        def step(prefixes):
+            return model.decode(prefixes, memory)[:, -1].log_softmax(-1)
+
+        end = task.tokens.index(END_TOKEN)
+        tokens = greedy_decode(step, batch.first, end, batch.target.shape[1])
+    return [task.write(row) for row in tokens]
+
+
+# %%
+epochs = {"smoke": 1, "quick": 8, "full": 20}[budget]
+per_epoch = 10 if budget == "smoke" else 60
+tasks = {"reverse": reverse("abcdefgh"), "change case": change_case()}
+models = {}
+if ready("transformer", "greedy-decode"):
+    for name, task in tasks.items():
+        seed_everything(0)
+        size = len(task.tokens)
+        models[name] = Transformer(64, 4, 2, 128, size, size, norm_first=True)
+        batches = epoch_of(task, batches=per_epoch, size=64, lengths=range(4, 11))
+        history = fit(
+            models[name], batches, task_loss, epochs=epochs, lr=2e-3, device="cpu", show=False
+        )
+        test = task.draw(200, 10, seed=99)
+        right = [task.write(row) for row in test.target]
+        exact = sum(a == b for a, b in zip(written_by(models[name], task, test), right)) / 200
+        print(
+            f"{name:12} {history.seconds:4.0f} s   lines of length 10 without a mistake: {exact:.1%}"
+        )
+
+# %% [markdown]
+# ### Every layer, every head
+#
+# `recording` keeps the weights of every attention in a model. Choose a layer and a head. In which of
+# them do you find the anti-diagonal of notebook 03?
+
+# %%
+from course_utils.widgets import attention_map
+
+
+def all_heads(maps, part):
+    """The maps of one kind of attention, all layers and heads in a row, with their names."""
+    found = {name: calls[0][0] for name, calls in maps.items() if part(name)}
+    names = [f"layer {n.split('.')[1]}, head {h}" for n, w in found.items() for h in range(len(w))]
+    return torch.cat(list(found.values())), names
+
+
+if ready("transformer"):
+    task, model = tasks["reverse"], models["reverse"].eval()
+    batch = task.batch(["abcdefgh"])
+    with recording(model) as maps, torch.no_grad():
+        model(batch.source, batch.decoder_inputs)
+    weights, names = all_heads(maps, lambda name: name.endswith("cross_attention"))
+    letters, steps = list("abcdefgh"), [*reversed("abcdefgh"), "</s>"]
+    display(attention_map(weights, letters, steps, heads=names, title="Reversing: where it looks"))
+
+# %% [markdown]
+# ## 8 Training a translator
+#
+# The data of notebook 04: Multi30k, or the built-in corpus where there is no network (and in the
+# smoke budget).
+
+# %%
+from course_utils.data import encode, load_corpus, tokenise
+from course_utils.transformer_training import (
+    RECIPES,
+    make_translator,
+    padded_batches,
+    smoothed_loss,
+    train_translator,
+    translate,
+    warm_up,
+)
+
+corpus = load_corpus("de", builtin_only=budget == "smoke")
+data = encode(corpus)
+recipe = RECIPES[budget]
+
+# %% [markdown]
+# ### Padded batches
+#
+# Pairs of similar length stand together, so that little is padding:
+
+# %%
+batches = padded_batches(data.train, recipe.words, seed=0)
+batch = batches[0]
+share = sum((b.wanted == 0).sum() for b in batches) / sum(b.wanted.numel() for b in batches)
+print(
+    f"{len(batches)} batches; the first: source {list(batch.source.shape)}, given {list(batch.given.shape)}"
+)
+print(f"padding: {share:.1%} of the target")
+
+# %% [markdown]
+# ### Label smoothing
+#
+# Cross-entropy asks for certainty: probability 1 for the one right word. But there is often more
+# than one good word. **Label smoothing** asks for 0.9, and spreads the rest over all words. Being too
+# sure now costs:
+
+# %%
+words = torch.tensor([0])
+for sure in (0.5, 0.9, 0.99, 0.9999):
+    logits = torch.log(torch.tensor([[sure] + [(1 - sure) / 99] * 99]))
+    plain, smooth = (
+        nn.functional.cross_entropy(logits, words, label_smoothing=s) for s in (0.0, 0.1)
+    )
+    print(f"probability {sure:<6}: loss {plain:.3f}, smoothed {smooth:.3f}")
+
+# %% [markdown]
+# ### Warm-up
+#
+# In the first steps the gradients are wild, and Adam has seen too few of them to know. So the learning
+# rate starts near zero, rises for some hundred steps, and then falls:
+
+# %%
+factor = warm_up(rising=100, total=1000)
+for step in (1, 25, 50, 100, 400, 700, 1000):
+    print(f"step {step:4}  {'█' * round(40 * factor(step))} {factor(step):.2f}")
+
+# %% [markdown]
+# ### Train (about 8 minutes on two CPU cores, as in notebook 04)
+#
+# You can interrupt: the best weights so far are kept.
+
+# %%
+if ready("transformer", "greedy-decode"):
+    seed_everything(0)
+    model = make_translator(Transformer, data, recipe)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+    history = train_translator(
+        model, data, recipe, checkpoint=None if budget == "smoke" else "06_transformer"
+    )
+    display(history.plot())
+
+# %% [markdown]
+# (The training loss is the smoothed one, so it can't fall as low as the other.)
+#
+# ### The table gains a row (about one minute)
+#
+# BLEU on the test set, with *your* `greedy_decode`, beside the runs of notebook 04.
+
+# %%
+from course_utils.translation_report import Result, bleu, comparison_text, read_results, summarise
+
+if ready("transformer", "greedy-decode"):
+    sources = [example.source for example in data.test]
+    translations = translate(model, data, sources, greedy_decode)
+    score = bleu(translations, data)
+    print(score)
+    mine = Result(
+        "transformer (yours)",
+        0,
+        budget,
+        history.seconds / 60,
+        math.nan,
+        history.best_loss,
+        score.tokens,
+        score.plain,
+    )
+    measured = [run for run in read_results() if run.budget == "quick"]
+    print()
+    print(comparison_text(summarise([*measured, mine])))
+
+# %% [markdown]
+# Rows with several runs are ours, measured on Multi30k. Compare them with your row only if yours was
+# trained on Multi30k too.
+
+# %% [markdown]
+# ### Where it wins
+#
+# A recurrent translator must carry a sentence through its states, step by step. Here every word is one
+# step away from every other. See how BLEU holds up as sentences get longer, and what training costs:
+# all target positions are computed at once.
+
+# %%
+if ready("transformer", "greedy-decode"):
+    from itertools import pairwise
+
+    from sacrebleu.metrics import BLEU
+
+    references = data.target_tokens("test")
+    lengths = [len(source) for source in sources]
+    edges = sorted(lengths)[:: max(1, len(lengths) // 3)][:3] + [max(lengths) + 1]
+    for low, high in pairwise(edges):
+        chosen = [n for n, length in enumerate(lengths) if low <= length < high]
+        if chosen:
+            part = BLEU(tokenize="none", force=True).corpus_score(
+                [" ".join(translations[n]) for n in chosen],
+                [[" ".join(references[n]) for n in chosen]],
+            )
+            print(
+                f"sources of {low:2} to {high - 1:2} words: {len(chosen):4} sentences, BLEU {part.score:.1f}"
+            )
+    print(f"{history.seconds / len(history.records):.0f} seconds an epoch")
+
+# %% [markdown]
+# ### What it wrote
+
+# %%
+if ready("transformer", "greedy-decode"):
+    for place in range(0, 60, 15):
+        print(corpus.test.source[place])
+        print("   it wrote  ", " ".join(translations[place]))
+        print("   reference ", corpus.test.target[place].lower(), "\n")
+
+# %% [markdown]
+# ### Its maps
+#
+# Three kinds of attention, each with all layers and heads. Which heads look at neighbours, which at
+# the word being translated? Are there heads that look at nothing in particular?
+
+# %%
+if ready("transformer", "greedy-decode"):
+    place = 3
+    source = torch.tensor([sources[place]])
+    given = torch.tensor([[2, *data.target_vocabulary.encode(translations[place])]])
+    with recording(model) as maps, torch.no_grad():
+        model.cpu().eval()(source, given)
+    german = tokenise(corpus.test.source[place])
+    english = [*translations[place], "</s>"]
+    kinds = {
+        "encoder: the source looks at itself": (
+            lambda n: n.startswith("encoder"),
+            german,
+            german,
+        ),
+        "decoder: the target looks at itself": (
+            lambda n: n.startswith("decoder") and n.endswith(".attention"),
+            ["<s>", *translations[place]],
+            english,
+        ),
+        "cross-attention: the target looks at the source": (
+            lambda n: n.endswith("cross_attention"),
+            german,
+            english,
+        ),
+    }
+    for title, (part, columns, rows) in kinds.items():
+        weights, names = all_heads(maps, part)
+        display(attention_map(weights, columns, rows, heads=names, title=title))
+
+# %% [markdown]
+# ## 9 Find the bug
+#
+# Three models that reverse strings. Each has **one** fault. All are trained the same way, on batches
+# where every line has the same length. None of them raises an error: you must find the faults from
+# how the models behave.
+
+# %% [markdown]
+# ### Train them (about half a minute)
+
+# %%
+from course_utils import bugs
+
+epochs, per_epoch = {"smoke": (1, 8), "quick": (10, 40), "full": (15, 40)}[budget]
+suspects = {}
+for letter in "abc":
+    suspects[letter] = bugs.faulty_model(letter)
+    history = fit(
+        suspects[letter],
+        lambda epoch: list(bugs.training_batches(epoch, batches=per_epoch)),
+        bugs.reversal_loss,
+        epochs=epochs,
+        lr=3e-3,
+        device="cpu",
+        show=False,
+    )
+    losses = [f"{value:.3f}" for value in history.column("train_loss")]
+    print(f"model {letter.upper()}: training loss", " ".join(losses))
+
+# %% [markdown]
+# A model that guesses among all letters has a loss of about 2.1.
+#
+# ### Samples
+
+# %%
+lines = bugs.draw(4, length=6, seed=7)
+for letter, suspect in suspects.items():
+    print(f"model {letter.upper()}")
+    for line in lines:
+        print(f"   {line}  should be {line[::-1]}, and is", suspect.write([line])[0])
+
+# %% [markdown]
+# ### Experiments
+#
+# Change one thing, and see whether the answer changes. First the order of the source:
+
+# %%
+line = "abbceh"
+for letter, suspect in suspects.items():
+    answers = [suspect.write([text])[0] for text in (line, "hbcabe", "ecbabh")]
+    print(f"model {letter.upper()}:", answers)
+
+# %% [markdown]
+# Now the company: the same line alone, and in a batch with a longer one, so that it is padded.
+
+# %%
+for letter, suspect in suspects.items():
+    alone, beside = suspect.write([line])[0], suspect.write([line, "abcdefghab"])[0]
+    print(f"model {letter.upper()}: alone {alone!r}, beside a longer line {beside!r}")
+
+# %% [markdown]
+# And their maps. `look` shows where a model looks while it reads the right answer; with `beside` the
+# line is padded (shown as `·`).
+
+# %%
+letter, kind, beside = "a", "itself", None  # try "b", "c"; "source"; beside="abcdefghab"
+
+maps = suspects[letter].look(line, beside)
+weights = torch.cat([w for name, w in maps.items() if name.endswith(kind)])
+width = weights.shape[-1]
+answer = ["<s>", *reversed(line), *"·" * 20]
+columns = [*line, *"·" * 20][:width] if kind == "source" else answer[:width]
+heads = [f"layer {n // 4}, head {n % 4}" for n in range(len(weights))]
+attention_map(
+    weights, columns, answer[: weights.shape[1]], heads=heads, title=f"Model {letter.upper()}"
+)
+
+# %% [markdown]
+# ### Exercise: which fault, and what shows it?
+#
+# {{exercise find-the-bug}}
+#
+# Choose from these lists, and write the text on the left between quotes. In `notes` say, in a sentence
+# for each model, which experiment convinced you.
+
+# %%
+for title, choices in (("faults", bugs.FAULTS), ("reasons", bugs.REASONS)):
+    print(title)
+    for name, meaning in choices.items():
+        print(f'   "{name}": {meaning}')
+
+# %% nbgrader={"grade_id": "find-the-bug", "solution": true}
+bug_a, reason_a = ..., ...
+bug_b, reason_b = ..., ...
+bug_c, reason_c = ..., ...
+notes = """
+### BEGIN SOLUTION
+A: whatever the order of the source, it writes the same: right letters, order lost.
+B: the loss is near zero, the samples are wrong; its map looks one step ahead.
+C: alone it is right, beside a longer line it is wrong: it looks at padding.
+"""
+bug_a, reason_a = "no source positions", "order does not matter"
+bug_b, reason_b = "the future leaks", "low loss, wrong samples"
+bug_c, reason_c = "attends to padding", "neighbours matter"
+notes += """
+### END SOLUTION
+"""
+
+# %% nbgrader={"grade_id": "find-the-bug-check", "grade": true}
+result = check("find-the-bug")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("find-the-bug")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# Two of these faults hide well. A leak makes the loss *better*. And without source positions the decoder
+# still writes in some order of its own: the causal mask and its own positions give it one.
+
+# %% [markdown]
+# ## Summary
+#
+# - An encoder layer is attention and a feed-forward network, each inside a residual with a norm.
+# - A decoder layer adds cross-attention: queries from the target, keys and values from the memory.
+# - The shifted target and the causal mask together keep the answer out of sight.
+# - Padding needs a mask wherever it can be looked at; smoothing and warm-up make training calm.
+# - A low loss proves nothing by itself: look at samples, and change one thing at a time.
+#
+# **Next:** `07_decoder_only` throws half of this model away, and asks what each kind of model costs.
