@@ -13,10 +13,16 @@ from autograder.grading.course import CourseError
 @click.command(name="demo")
 @click.argument("folder", type=click.Path(path_type=Path), default="demo_course")
 @click.option("--students", type=click.IntRange(5, 2000), default=30, show_default=True)
+@click.option(
+    "--assignment",
+    "wanted",
+    multiple=True,
+    help="Only this assignment (may be repeated); 03 and 04 if not said.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
 @click.option("--seed", type=int, default=0, help="Another class with the same students.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
-def command(folder, students, jobs, seed, unsafe):
+def command(folder, students, wanted, jobs, seed, unsafe):
     """Make a course directory in FOLDER with a class in it, grade it, and say where to look."""
     from autograder.box import BoxUnavailable
     from autograder.grading.run import Options, grade_class
@@ -24,13 +30,15 @@ def command(folder, students, jobs, seed, unsafe):
 
     started, rng = time.monotonic(), random.Random(seed)
     try:
-        assignments = demo.available_assignments()
+        assignments = demo.available_assignments(wanted)
         people = demo.make_students(students, rng)
         files = demo.make_class(people, assignments, rng)
         demo.write_course(folder, people, files, assignments)
         click.echo(f"{len(people)} students handed in {len(files)} files:")
         for kind in dict.fromkeys(file.kind for file in files):
             click.echo(f"  {sum(file.kind == kind for file in files):3} {kind}")
+        shown, known = demo.misconceptions_shown(files), demo.known_misconceptions(assignments)
+        click.echo(f"  with {len(shown)} of the {len(known)} misconceptions that the checks know.")
         for name in assignments:
             click.echo(f"Grading {name} …")
             options = Options(

@@ -33,4 +33,7 @@ def command(assignment, students, course, db):
         raise click.ClickException(str(problem)) from None
     if not pages:
         raise click.ClickException(f"Nobody's {assignment} has been graded yet.")
-    click.echo(f"Wrote {len(pages)} pages in {opened.root / 'feedback'}, such as {pages[0]}.")
+    if len(pages) == 1:
+        click.echo(f"Wrote {pages[0]}.")
+    else:
+        click.echo(f"Wrote {len(pages)} pages, such as {pages[0]}.")

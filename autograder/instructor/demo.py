@@ -270,12 +270,30 @@ DAMAGES = {
 }
 
 
-def available_assignments() -> list[str]:
+def available_assignments(wanted: tuple[str, ...] = ()) -> list[str]:
     """The assignments of the demonstration that this copy of the course has."""
-    found = [name for name in ASSIGNMENTS if read_release(name) is not None]
+    found = [name for name in wanted or ASSIGNMENTS if read_release(name) is not None]
+    if wanted and len(found) < len(wanted):
+        missing = ", ".join(name for name in wanted if name not in found)
+        raise CourseError(f"There is no notebook {missing} in this copy of the course.")
     if not found:
         raise CourseError("No notebook is built yet. Run `autograder build` first.")
     return found
+
+
+def known_misconceptions(assignments: list[str]) -> set[str]:
+    """The names of all mistakes that the bank has for some assignments."""
+    return {
+        answer.misconception
+        for name in assignments
+        for exercise in register.exercises(name)
+        for answer in bank(exercise.id)
+        if answer.misconception
+    }
+
+
+def misconceptions_shown(handed_in: list[HandedIn]) -> set[str]:
+    return {file.misconception for file in handed_in if file.misconception}
 
 
 def write_course(

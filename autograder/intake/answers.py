@@ -53,7 +53,7 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
         work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
     if any(is_retagged(cell, place) for cell in owned):
         work.repairs.append(f"{place.name}: its nbgrader marks were changed; the release's stand.")
-    wanted = place.reading.defines
+    wanted = place.own
     elsewhere = [part for part in loose if part.reading.defines & wanted]
     parts = [(cell.index, cell.source) for cell in different]
     if len(different) > 1:
@@ -95,7 +95,7 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
 def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list[tuple[int, str]]:
     """Answers written outside the answer cell: all of them when they complete each other."""
     distinct = list({tidy(part.source): part for part in useful}.values())
-    if len(distinct) > 1 and not _complete_each_other(distinct, place.reading.defines):
+    if len(distinct) > 1 and not _complete_each_other(distinct, place.own):
         work.flags.append(
             f"{place.name}: cells {numbers(distinct)} answer it differently. The last one is "
             "graded; decide which one counts."
@@ -104,7 +104,7 @@ def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list
     if has_part or len(distinct) > 1:
         work.repairs.append(f"{place.name}: the answer was split; the parts were put together.")
     else:
-        names = listed(distinct[0].reading.defines & place.reading.defines)
+        names = listed(distinct[0].reading.defines & place.own)
         work.repairs.append(
             f"{place.name}: the answer stood in another cell, which defines {names}."
         )
@@ -127,7 +127,7 @@ def _complete_each_other(parts: list[Cell] | list[Loose], wanted: frozenset[str]
 def _with_old_name(work: Work, place: Place, source: str) -> str:
     """A class or function that was renamed gets its name back beside the new one."""
     reading = read_code(source)
-    missing = place.reading.defines - reading.defines
+    missing = place.reading.makes - reading.defines
     if not reading.parsed or len(missing) != 1:
         return source
     (name,) = missing

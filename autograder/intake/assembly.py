@@ -72,9 +72,9 @@ def _carried(
     work: Work, answers: dict[int, str | None], loose: list[Loose]
 ) -> tuple[list[Loose], dict[int, list[Loose]], dict[int, list[Loose]]]:
     """Helpers that answers use, and before or after which answer they must run."""
-    asked = frozenset(n for place in work.release.answers for n in place.reading.defines)
+    asked = frozenset(n for place in work.release.answers for n in place.reading.makes)
     helpers = [
-        part for part in loose if part.reading.only_helpers and not part.reading.defines & asked
+        part for part in loose if part.reading.only_helpers and not part.reading.makes & asked
     ]
     before, after, done = defaultdict(list), defaultdict(list), []
     for place in work.release.answers:
@@ -89,7 +89,7 @@ def _carried(
                 reading = part.reading
                 if part in done or part in group:
                     continue
-                if reading.patches & place.reading.defines:
+                if reading.patches & place.reading.makes:
                     after[place.index].append(part)
                     done.append(part)
                 elif not (reading.defines & needed or reading.star_import):

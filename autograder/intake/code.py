@@ -15,9 +15,13 @@ DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)|^(\w+)\s*=(?!=)", re.
 
 @dataclass(frozen=True)
 class Reading:
-    """What a cell's code says. `parsed` is False when Python can't read it."""
+    """What a cell's code says. `parsed` is False when Python can't read it.
+
+    `defines` are all names that it binds, `makes` are those without the imported ones.
+    """
 
     defines: frozenset[str]
+    makes: frozenset[str]
     uses: frozenset[str]
     patches: frozenset[str]
     only_helpers: bool
@@ -35,13 +39,15 @@ def read_code(source: str) -> Reading:
     """What a cell defines, uses and patches at its top level."""
     tree = parse(source)
     if tree is None:
-        names = {a or b for a, b in DEFINITION.findall(source)}
-        return Reading(frozenset(names), frozenset(), frozenset(), False, False, False)
-    defines, patches, star = set(), set(), False
+        names = frozenset(a or b for a, b in DEFINITION.findall(source))
+        return Reading(names, names, frozenset(), frozenset(), False, False, False)
+    defines, makes, patches, star = set(), set(), set(), False
     for node in _flat(tree.body):
         names = _defined(node)
         star = star or "*" in names
         defines |= names - {"*"}
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Try):
+            makes |= names
         patches |= _patched(node)
     uses = {
         node.id
@@ -50,7 +56,13 @@ def read_code(source: str) -> Reading:
     }
     helpers = bool(tree.body) and all(is_helper(node) for node in tree.body)
     return Reading(
-        frozenset(defines), frozenset(uses), frozenset(patches), helpers, star, parsed=True
+        frozenset(defines),
+        frozenset(makes),
+        frozenset(uses),
+        frozenset(patches),
+        helpers,
+        star,
+        parsed=True,
     )
 
 

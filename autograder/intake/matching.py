@@ -29,7 +29,7 @@ def likeness(original: bytes, release: Release) -> float:
         total += weight
         hit = place.grade_id in marks or bool(set(place.ids) & marks)
         if place.role == "answer":
-            hit = hit or bool(place.reading.defines and place.reading.defines <= names)
+            hit = hit or bool(place.own and place.own <= names)
         elif place.role == "given":
             hit = hit or place.text in texts
         found += weight * hit

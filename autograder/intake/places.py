@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -24,6 +25,8 @@ class Place:
     grade_id: str
     ids: tuple[str, ...]
     reading: Reading | None
+    # What only this answer defines: several answers may each have a variable `working`.
+    own: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -83,26 +86,34 @@ class Loose:
 
 def read_release(notebook: NotebookNode) -> Release:
     """Reads a release notebook once, for many rebuildings."""
+    answers = [read_code(c.source).makes for c in notebook.cells if _role(c) == "answer"]
+    counts = Counter(name for makes in answers for name in makes)
     places = []
     for index, cell in enumerate(notebook.cells):
+        reading = read_code(cell.source) if cell.cell_type == "code" else None
+        makes = reading.makes if reading else frozenset()
+        own = frozenset(name for name in makes if counts[name] == 1) or makes
         marks = cell.metadata.get("nbgrader", {})
-        solution = bool(marks.get("solution"))
-        code = cell.cell_type == "code"
-        role = ("answer" if code else "written") if solution else "given"
-        ids = tuple(filter(None, (cell.metadata.get("id"), cell.get("id"))))
         places.append(
             Place(
                 index,
                 cell,
-                role,
+                _role(cell),
                 cell.cell_type,
                 tidy(cell.source),
                 marks.get("grade_id", ""),
-                ids,
-                read_code(cell.source) if code else None,
+                tuple(filter(None, (cell.metadata.get("id"), cell.get("id")))),
+                reading,
+                own,
             )
         )
     return Release(notebook, tuple(places))
+
+
+def _role(cell: NotebookNode) -> str:
+    if not cell.metadata.get("nbgrader", {}).get("solution"):
+        return "given"
+    return "answer" if cell.cell_type == "code" else "written"
 
 
 def is_untouched(cell: Cell, place: Place) -> bool:

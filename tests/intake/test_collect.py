@@ -7,9 +7,17 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
-from handed_in import ATTEND, cell_of, make_release, solved, to_bytes, to_colab, without_marks
 
 from autograder.intake import RosterError, collect, files, read_roster
+from tests.intake.handed_in import (
+    ATTEND,
+    cell_of,
+    make_release,
+    solved,
+    to_bytes,
+    to_colab,
+    without_marks,
+)
 
 RELEASES = {"03_attention": make_release()}
 BOTH = {"03_attention": make_release(), "04_scaled": make_release("04_scaled")}

@@ -2,15 +2,15 @@
 
 import base64
 
-import handed_in
 import nbformat
 import pytest
-from handed_in import CASES, UNREADABLE, cell_of, make_release, solved, to_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbgrader.utils import determine_grade
 
 from autograder.intake import rebuild
+from tests.intake import handed_in
+from tests.intake.handed_in import CASES, UNREADABLE, cell_of, make_release, solved, to_bytes
 
 RELEASE = make_release()
 
@@ -76,6 +76,17 @@ def test_helpers_run_before_the_answer_and_training_never():
     assert tags["train_for_hours()"] == ["student"]
     sources = [cell.source for cell in rebuilt.notebook.cells]
     assert sources.index(helper) + 1 == sources.index(cell_of(rebuilt.notebook, "attend").source)
+
+
+def test_importing_the_same_again_is_no_second_answer():
+    notebook = solved()
+    cell_of(notebook, "attend").source = "import math\n" + handed_in.ATTEND
+    release = make_release()
+    cell_of(release, "attend").source = "import math\n" + handed_in.ATTEND_STUB
+    notebook.cells.insert(2, nbformat.v4.new_code_cell("import math"))
+    rebuilt = rebuild(to_bytes(notebook), release)
+    assert rebuilt.flags == ()
+    assert cell_of(rebuilt.notebook, "attend").source == "import math\n" + handed_in.ATTEND
 
 
 def test_a_method_patched_in_later_stays_behind_its_class():
