@@ -393,7 +393,7 @@ class Practice:
         place = f"**Step {step + 1} of {len(steps)}: {_words(found.name)}.** "
         _show(place + (found.hint if not detail else f"The first number: ${found.first}$"))
 
-    def check(self, **answers) -> bool:
+    def check(self, **answers) -> None:
         """Compare what you found, by name, as in `.check(Z=[[...], ...])`."""
         right = solve(self.name, self.numbers)
         unknown = sorted(set(answers) - set(right))
@@ -407,7 +407,6 @@ class Practice:
             problem = what_is_off(right[name], answer)
             lines.append(f"- ✗ `{name}`: {problem}" if problem else f"- ✓ `{name}`")
         _show("\n".join(lines))
-        return not any("✗" in line for line in lines)
 
     def solution(self) -> None:
         """Every step with its numbers."""

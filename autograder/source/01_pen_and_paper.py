@@ -137,7 +137,7 @@ result.points
 # %%
 from course_utils.widgets import attention_editor
 
-attention_editor("single-query")
+attention_editor("single-query", Q=[given.q], K=given.X, V=given.X)
 
 # %% [markdown]
 # ### Why divide by $\sqrt d$?
@@ -232,7 +232,7 @@ if ready("self-attention-numbers"):
 # of the weights be?
 
 # %%
-attention_editor("self-attention")
+attention_editor("self-attention", X=given.X, W_Q=given.W_Q, W_K=given.W_K, W_V=given.W_V)
 
 # %% [markdown]
 # ## 3 The same, with columns
@@ -287,12 +287,14 @@ result = hidden_check("qkv-mechanics")
 result.points
 
 # %% [markdown]
-# The editor multiplies rows, so its matrices are the transposed ones. Look at the scores of row 2.
+# The editor multiplies rows, so it gets the **transposed** matrices. Look at the scores of row 2.
 # Then switch from argmax to softmax, and the scale on and off: with scores this large, does it
 # matter? What temperature would make a difference?
 
 # %%
-attention_editor("column-vectors-argmax")
+attention_editor(
+    "column-vectors-argmax", X=given.h, W_Q=given.A_q.T, W_K=given.A_k.T, W_V=given.A_v.T
+)
 
 # %% [markdown]
 # ### Question: the equation
@@ -386,7 +388,8 @@ if ready("two-heads-numbers"):
 # In the editor, give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
 
 # %%
-attention_editor("two-heads")
+matrices = {name: getattr(given, name) for name in ("X", "W_Q", "W_K", "W_V", "W_O")}
+attention_editor("two-heads", **matrices)
 
 # %% [markdown]
 # ## 5 Without multiplying matrices
@@ -509,12 +512,21 @@ if ready("multi-head-by-hand"):
 #
 # ### 6.1 Copying
 #
-# When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed;
-# the distance to the goal stands beside it.
+# When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
+# The distance to the goal is shown below the matrices.
 
 # %%
 copy_editor = attention_editor(challenge="copy-one")
 copy_editor
+
+# %% [markdown]
+# What did you do? These are the dot products of your first query with the four keys, as the editor
+# has them now. Run the cell again when you have solved the challenge, and finish the sentence: the
+# output is close to $v_j$ when $q \cdot k_j$ is …
+
+# %%
+state = copy_editor.result()
+(state["Q"][0] @ state["K"].T).round(3)
 
 # %% [markdown]
 # ### Exercise: `copy_query`
@@ -557,7 +569,8 @@ for m in (4, 16, 200):
 
 # %% [markdown]
 # The columns are $z = 0.5, 1, 5, 10, 20$. A query of length 1 has $z \le 1/\sqrt d$: it can't point
-# anywhere, however right its direction is.
+# anywhere, however right its direction is. So a query needs a constant: $q = c\,k_j$ has the score
+# $z = c / \sqrt d$.
 
 # %% [markdown]
 # ### 6.2 The average of two
@@ -744,7 +757,7 @@ task = practice.practise("single-query", seed=1)
 task
 
 # %% [markdown]
-# Each call of `hint` goes one step further:
+# Each call of `hint` goes further: first what to do, then the first number in full.
 
 # %%
 task.hint()

@@ -59,7 +59,7 @@ def typed_exercise(
         asks=asks,
         properties=tuple(properties)
         or tuple(
-            Property(f"`{name}` is right, {words}", points, holds(name))
+            Property(f"{name} is right, {words}", points, holds(name))
             for name, points in asked.items()
         ),
         misconceptions=(

@@ -31,7 +31,9 @@ def one_query() -> Picture:
 def one_step() -> Picture:
     """Self-attention at step 2 of three: one query, three keys, three values, one output."""
     c = Canvas(640, 420)
-    c.box(320, 165, 500, 38, "softmax over the three scores of query 2", "norm")
+    c.box(320, 165, 500, 38, "", "norm")
+    c.text(254, 170, "softmax, over the", 12)
+    c.text(450, 170, "scores of query 2", 12)
     for place, x in enumerate((120, 320, 520)):
         n = SMALL[place]
         c.box(x, 390, 70, 36, f"h{n}", "plain", new=place == 1)

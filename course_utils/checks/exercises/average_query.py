@@ -62,7 +62,7 @@ exercise = Exercise(
     properties=(
         Property(FEW, 4, averages("few")),
         Property("among 16 and 200 keys too", 5, averages("square", "many")),
-        Property("`keys` stays as it was", 1, keys_unchanged, needs=(FEW,)),
+        Property("keys stay as they were", 1, keys_unchanged, needs=(FEW,)),
     ),
     misconceptions=(
         *queries.misconceptions(chosen),

@@ -45,7 +45,7 @@ exercise = Exercise(
         Property("among 4 keys, the output is v_j", 4, copies("few")),
         Property("among 16 and 200 keys too", 5, copies("square", "many")),
         Property(
-            "`keys` stays as it was", 1, keys_unchanged, needs=("among 4 keys, the output is v_j",)
+            "keys stay as they were", 1, keys_unchanged, needs=("among 4 keys, the output is v_j",)
         ),
     ),
     misconceptions=queries.misconceptions(chosen),
