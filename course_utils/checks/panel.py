@@ -46,6 +46,7 @@ def html(verdict: Verdict, style: bool = True) -> str:
     if repeated:
         parts.append(f'<p class="why">{_escape(repeated)}</p>')
     parts.append("<ul>")
+    said: set[str] = set()
     for finding in verdict.findings:
         mark, word = ("✓", "ok") if finding.passed else ("✗", "bad")
         label = "passed" if finding.passed else "failed"
@@ -54,7 +55,9 @@ def html(verdict: Verdict, style: bool = True) -> str:
             f"{_escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
         )
         if not finding.passed and not repeated:
-            parts.append(f'<span class="why">{_escape(finding.message)}</span>')
+            why = "The same." if finding.message in said else finding.message
+            said.add(finding.message)
+            parts.append(f'<span class="why">{_escape(why)}</span>')
         parts.append("</li>")
     parts.append("</ul>")
     drawn = _drawn(verdict)
@@ -75,10 +78,13 @@ def text(verdict: Verdict) -> str:
     repeated = _same_message(verdict)
     if repeated:
         lines += [f"  {line}" for line in repeated.splitlines()]
+    said: set[str] = set()
     for finding in verdict.findings:
         lines.append(f"  {'✓' if finding.passed else '✗'} {finding.name} {_points(finding)}")
         if not finding.passed and not repeated:
-            lines += [f"      {line}" for line in finding.message.splitlines()]
+            why = "The same." if finding.message in said else finding.message
+            said.add(finding.message)
+            lines += [f"      {line}" for line in why.splitlines()]
     drawn = _drawn(verdict)
     if drawn is not None:
         lines += ["  expected:", *_rows(drawn.expected), "  yours:", *_rows(drawn.got)]
@@ -131,20 +137,17 @@ def _pair(finding: Finding) -> str:
     expected, got = _cut(finding.expected), _cut(finding.got)
     low, high = float(expected.min()), float(expected.max())
     off = np.abs(expected - got) > 5e-4 if expected.shape == got.shape else None
-    return (
-        '<div class="pair">'
-        + _heat(expected, "Expected", low, high, None, finding.axes)
-        + _heat(got, "Yours (what differs is framed)", low, high, off, finding.axes)
-        + "</div>"
-    )
+    tables = _heat(expected, "Expected", low, high, None)
+    tables += _heat(got, "Yours (differences are framed)", low, high, off)
+    rows, columns = finding.axes
+    axes = [f"rows: {rows}" if rows else "", f"columns: {columns}" if columns else ""]
+    note = "; ".join(a for a in axes if a)
+    note = f'<div class="soft">{_escape(note.capitalize())}</div>' if note else ""
+    return f'<div class="pair">{tables}</div>{note}'
 
 
-def _heat(array, caption, low, high, off, axes) -> str:
+def _heat(array, caption, low, high, off) -> str:
     """Numbers on a background from pale to blue; the numbers carry the meaning."""
-    note = ", ".join(a for a in axes if a)
-    note = (
-        f" (rows: {axes[0]}; columns: {axes[1]})" if all(axes) else (f" ({note})" if note else "")
-    )
     rows = []
     for i, row in enumerate(array):
         cells = []
@@ -155,7 +158,7 @@ def _heat(array, caption, low, high, off, axes) -> str:
             cells.append(f'<td{flag} style="background:{colour}">{_short(value)}</td>')
         rows.append("<tr>" + "".join(cells) + "</tr>")
     body = "".join(rows)
-    return f'<table class="heat"><caption>{_escape(caption + note)}</caption>{body}</table>'
+    return f'<table class="heat"><caption>{_escape(caption)}</caption>{body}</table>'
 
 
 def _short(value: float) -> str:

@@ -403,7 +403,7 @@ exercise = Exercise(
             "gradients flow back to query and states",
             1,
             gradients_match,
-            needs=("the output is tanh(W_c [c_t; s_t])",),
+            needs=("the weights are softmax(s_t · h_s)", "the output is tanh(W_c [c_t; s_t])"),
         ),
     ),
     misconceptions=(
