@@ -9,6 +9,7 @@ from .picture import svg, text
 from .view import Explorer, button, menu, tick
 
 _COLUMNS = 7
+_MANY = 12
 
 
 @dataclass(frozen=True)
@@ -209,4 +210,6 @@ def beam_tree(steps: Sequence[Sequence[Mapping]]) -> BeamTree:
         ])
     """
     read = _read(steps)
-    return BeamTree(BeamState(read, len(read) - 1))
+    # A wide search is easier to read without what was dropped; a tick brings it back.
+    small = max(map(len, read)) <= _MANY
+    return BeamTree(BeamState(read, len(read) - 1, dropped=small))

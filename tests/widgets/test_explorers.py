@@ -256,6 +256,14 @@ def test_the_tree_follows_parents_back_to_the_first_step():
     assert view.state.step == 0
 
 
+def test_a_wide_search_starts_without_what_was_dropped():
+    wide = [[{"token": f"t{i}", "score": -i, "kept": i < 2} for i in range(13)]]
+    view = beam_tree(wide)
+    assert "t12" not in view.html and "t1" in view.html
+    view._controls["dropped"].value = True
+    assert "t12" in view.html
+
+
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
