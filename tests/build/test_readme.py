@@ -1,0 +1,24 @@
+"""The README says what the register says, and its links lead somewhere."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import readme_tables
+
+
+def test_the_table_of_notebooks_is_the_registers():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme_tables.with_table(text) == text
+
+
+def test_every_link_and_picture_is_there_and_every_picture_has_a_text():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"(!?)\[([^\]]*)\]\((?!http)([^)#]+)\)", text)
+    assert len(found) > 8
+    for picture, words, target in found:
+        assert (ROOT / target).exists(), target
+        assert words if picture else True
