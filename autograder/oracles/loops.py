@@ -54,7 +54,9 @@ def powers(scores: np.ndarray) -> np.ndarray:
 
 
 def shares_without_exp(scores: np.ndarray) -> np.ndarray:
-    return scores / scores.sum(axis=1, keepdims=True)
+    total = scores.sum(axis=1, keepdims=True)
+    # A row that sums to zero has no such shares; no student can have typed them.
+    return scores / np.where(total == 0, np.nan, total)
 
 
 def untouched(scores: np.ndarray) -> np.ndarray:

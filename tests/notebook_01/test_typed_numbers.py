@@ -1,0 +1,90 @@
+"""Typed numbers: the digits asked for, empty places, partial credit, numbers of one's own."""
+
+import numpy as np
+import pytest
+
+from course_utils import practice
+from course_utils.checks import judge
+from tests.notebook_01.answers import verdict
+
+EXERCISES = {
+    "single-query-numbers": "single-query",
+    "self-attention-numbers": "self-attention",
+    "two-heads-numbers": "two-heads",
+    "qkv-mechanics": "columns",
+}
+
+
+def solved(question: str, student: str = "", digits: int = 3) -> dict:
+    numbers = practice.numbers_of(student)
+    return {n: a.round(digits).tolist() for n, a in practice.solve(question, numbers).items()}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_three_decimals_are_enough_and_two_are_not_always(exercise):
+    assert verdict(exercise, solved(EXERCISES[exercise])).passed
+    coarse = verdict(exercise, solved(EXERCISES[exercise], digits=1))
+    assert coarse.passed == (exercise == "qkv-mechanics")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_visible_check_needs_nothing_that_only_instructors_have(exercise, monkeypatch):
+    def gone(exercise_id):
+        raise ModuleNotFoundError("autograder")
+
+    monkeypatch.setattr(judge, "hidden_oracle", gone)
+    assert verdict(exercise, solved(EXERCISES[exercise])).passed
+    own = verdict(exercise, solved(EXERCISES[exercise], "ada"), student="ada")
+    assert own.passed
+    assert not verdict(exercise, solved(EXERCISES[exercise], "bob"), student="ada").points
+
+
+def test_empty_places_cost_only_their_own_points():
+    answer = solved("single-query") | {"output": [..., ..., ...]}
+    found = verdict("single-query-numbers", answer)
+    assert found.points == 2
+    assert "still has empty places" in found.findings[2].message
+    assert verdict("single-query-numbers", {}).points == 0
+
+
+@pytest.mark.parametrize(
+    "typed", ["2.598", None, ..., [], [[1, 2], [3]], [float("nan")] * 4, [1e308 * 10] * 4, {1: 2}]
+)
+def test_odd_things_in_a_place_get_a_sentence(typed):
+    found = verdict("single-query-numbers", solved("single-query") | {"scores": typed})
+    assert found.points == 2 and "`scores`" in found.findings[0].message
+
+
+def test_the_message_never_tells_the_right_number():
+    found = verdict("self-attention-numbers", solved("self-attention") | {"Z": [[1, 2]] * 4})
+    assert found.findings[4].expected is None
+    assert "-6.58" not in found.findings[4].message
+
+
+def test_a_slip_is_named_from_where_it_starts():
+    scores = practice.COURSE.X @ practice.COURSE.q
+    assert verdict("single-query-numbers", {"scores": scores}).misconception == "no-scale"
+    late = solved("single-query") | {"probabilities": (np.exp(scores) / np.exp(scores).sum())}
+    assert verdict("single-query-numbers", late).misconception == "softmax-of-raw"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_each_student_can_have_numbers_of_their_own(exercise):
+    question = EXERCISES[exercise]
+    assert verdict(exercise, solved(question, "ada"), (7, 8), student="Ada").passed
+    assert not verdict(exercise, solved(question), (7, 8), student="ada").passed
+
+
+def test_answers_to_other_numbers_are_flagged():
+    course = verdict("self-attention-numbers", solved("self-attention"), (7,), student="ada")
+    assert course.misconception == "course-numbers"
+    copied = solved("self-attention", "bob") | {"student_id": "bob"}
+    other = verdict("self-attention-numbers", copied, (7,), student="ada")
+    assert other.misconception == "numbers-of-another-id" and other.points == 0
+
+
+def test_a_slip_is_named_on_numbers_of_ones_own_too():
+    given = practice.numbers_of("ada")
+    scores = given.X @ given.q
+    found = verdict("single-query-numbers", {"scores": scores.tolist()}, (7,), student="ada")
+    assert found.misconception == "no-scale"
