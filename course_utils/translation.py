@@ -11,6 +11,7 @@ from weakref import WeakSet
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from course_utils.data.batches import Batch, Example, length_batches
 from course_utils.data.corpus import Encoded
@@ -243,13 +244,98 @@ class Translation:
     weights: Tensor
 
 
-@dataclass
+class _SourceOnce(TorchFunctionMode):
+    """Inside it, products of the source states and weights are computed once and remembered.
+
+    While decoding, an attention module is called for each step with the same states, and would
+    make the same keys from them again and again. This is most of its work.
+    """
+
+    REMEMBERED = frozenset(
+        {
+            F.linear,
+            torch.matmul,
+            Tensor.matmul,
+            Tensor.__matmul__,
+            torch.transpose,
+            Tensor.transpose,
+            torch.permute,
+            Tensor.permute,
+        }
+    )
+
+    def __init__(self, states: Tensor):
+        super().__init__()
+        self.fixed = {id(states): states}
+        self.answers: dict[tuple, Tensor] = {}
+
+    def _is_fixed(self, value) -> bool:
+        if isinstance(value, Tensor):
+            return id(value) in self.fixed or isinstance(value, nn.Parameter)
+        return value is None or isinstance(value, int)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if kwargs or func not in self.REMEMBERED or not all(map(self._is_fixed, args)):
+            return func(*args, **(kwargs or {}))
+        key = (func, *(id(a) if isinstance(a, Tensor) else a for a in args))
+        if key not in self.answers:
+            answer = func(*args)
+            self.answers[key] = self.fixed[id(answer)] = answer
+        return self.answers[key]
+
+
 class _Group:
     """Sentences of one source length that are still being written."""
 
-    rows: Tensor  # their places in the answer
-    states: Tensor
-    limit: int
+    def __init__(self, rows: list[int], states: Tensor):
+        self.rows, self.limit = rows, length_limit(len(states))
+        self.written: list[tuple[list[int], Tensor]] = []  # rows and their weights, step by step
+        self._place(states)
+
+    def _place(self, states: Tensor) -> None:
+        self.states, self.once = states, _SourceOnce(states)
+        self.slots = torch.arange(states.shape[1], device=states.device)
+
+    def attend(self, attention: nn.Module, hidden: Tensor) -> Tensor:
+        """The contexts of the sentences still here; where they looked is kept."""
+        whole = len(self.slots) == self.states.shape[1]
+        if not whole:
+            hidden = hidden.new_zeros(self.states.shape[1], hidden.shape[1]).index_copy(
+                0, self.slots, hidden
+            )
+        with self.once:
+            context, weights = attention(hidden, self.states)
+        if not whole:
+            context, weights = context[self.slots], weights[self.slots]
+        self.written.append((self.rows, weights))
+        return context
+
+    def keep(self, stay: list[int]) -> None:
+        """Only these go on. The states follow when half of them are of no use any more."""
+        if len(stay) == len(self.rows):
+            return
+        self.rows, self.slots = [self.rows[place] for place in stay], self.slots[stay]
+        if 0 < 2 * len(self.rows) <= self.states.shape[1]:
+            self._place(self.states[:, self.slots])
+
+    def weights(self) -> dict[int, Tensor]:
+        """For each sentence that was ever here, where it looked: [T, S]."""
+        first, _ = self.written[0]
+        place = {row: number for number, row in enumerate(first)}
+        S = self.states.shape[0]
+        all_steps = self.states.new_zeros(len(first), len(self.written), S)
+        lengths = dict.fromkeys(first, 0)
+        for step, (rows, weights) in enumerate(self.written):
+            all_steps[[place[row] for row in rows], step] = weights
+            lengths.update(dict.fromkeys(rows, step + 1))
+        return {row: all_steps[place[row], : lengths[row]] for row in first}
+
+
+def _largest(scores: Tensor) -> Tensor:
+    """The place of the largest score in each row."""
+    if scores.device.type == "cpu":  # here NumPy is several times as fast
+        return torch.from_numpy(scores.numpy().argmax(axis=-1))
+    return scores.argmax(dim=-1)
 
 
 @torch.inference_mode()
@@ -263,51 +349,43 @@ def greedy(model: Translator, data: Encoded, sources: Sequence[Sequence[int]]) -
     model.eval()
     device = next(model.parameters()).device
     groups, hiddens = [], []
-    lengths = sorted({len(source) for source in sources})
-    for length in lengths:
+    for length in sorted({len(source) for source in sources}):
         rows = [row for row, source in enumerate(sources) if len(source) == length]
-        batch = torch.tensor([sources[row] for row in rows], device=device).T
-        states, hidden = model.encode(batch)
-        groups.append(_Group(torch.tensor(rows), states, limit=length_limit(length)))
+        states, hidden = model.encode(torch.tensor([sources[row] for row in rows], device=device).T)
+        groups.append(_Group(rows, states))
         hiddens.append(hidden)
-    hidden = torch.cat(hiddens)
+    everyone, hidden = groups, torch.cat(hiddens)
     last = torch.full((len(sources),), START, device=device)
-    written: list[list[int]] = [[] for _ in sources]
-    looked: list[list[Tensor]] = [[] for _ in sources]
+    numbers: list[list[int]] = [[] for _ in sources]
     step = 0
     while groups:
         step += 1
-        embedded = model.target_embedding(last)
-        hidden = model.decoder(embedded[None], hidden[None])[1][0]
-        sizes = [len(group.rows) for group in groups]
-        answers = [
-            model.attention(part, group.states)
-            for part, group in zip(hidden.split(sizes), groups, strict=True)
+        hidden = model.decoder(model.target_embedding(last)[None], hidden[None])[1][0]
+        parts = hidden.split([len(group.rows) for group in groups])
+        contexts = [
+            group.attend(model.attention, part) for group, part in zip(groups, parts, strict=True)
         ]
-        scores = model.scores(torch.cat([context for context, _ in answers]), hidden)
+        scores = model.scores(torch.cat(contexts), hidden)
         scores[:, [PAD, UNKNOWN, START]] = -math.inf
-        last = scores.argmax(dim=-1)
+        last = _largest(scores)
         words = last.tolist()
         start, going = 0, []
-        for group, (_, weights) in zip(groups, answers, strict=True):
+        for group in groups:
             stay = []
-            for place, row in enumerate(group.rows.tolist()):
-                word = words[start + place]
-                written[row].append(word)
-                looked[row].append(weights[place])
-                if word != END and step < group.limit:
+            for place, row in enumerate(group.rows):
+                numbers[row].append(words[start + place])
+                if words[start + place] != END and step < group.limit:
                     stay.append(place)
             going += [start + place for place in stay]
             start += len(group.rows)
-            if len(stay) < len(group.rows):
-                group.rows = group.rows[stay]
-                group.states = group.states[:, stay]
-        groups = [group for group in groups if len(group.rows)]
+            group.keep(stay)
+        groups = [group for group in groups if group.rows]
         if len(going) < len(words):
             hidden, last = hidden[going], last[going]
+    looked = {row: weights for group in everyone for row, weights in group.weights().items()}
     return [
-        Translation(data.target_vocabulary.decode(numbers), torch.stack(rows))
-        for numbers, rows in zip(written, looked, strict=True)
+        Translation(data.target_vocabulary.decode(numbers[row]), looked[row])
+        for row in range(len(sources))
     ]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
+import io
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +19,9 @@ from sacrebleu.metrics import BLEU
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import detokenise
 from course_utils.translation import Translation, Translator, gold_weights
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RESULTS = Path(__file__).parent / "data" / "translation_results.csv"
 BEAM_RESULTS = RESULTS.with_name("beam_results.csv")
@@ -108,6 +115,25 @@ def aligned_error_rate(model: Translator, data: Encoded, split: str = "test") ->
     return alignment_error_rate(gold_weights(model, data, split), gold)
 
 
+# --- pictures with words -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A figure and the same in words; a notebook shows the one, a screen reader reads the other."""
+
+    figure: Figure
+    words: str
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        picture = io.BytesIO()
+        self.figure.savefig(picture, format="png", dpi=90)
+        code = base64.b64encode(picture.getvalue()).decode()
+        words = html.escape(self.words, quote=True)
+        image = f'<img alt="{words}" src="data:image/png;base64,{code}" style="max-width:100%">'
+        return {"text/html": image, "text/plain": self.words}
+
+
 # --- attention diagrams --------------------------------------------------------------------
 
 
@@ -118,8 +144,7 @@ def draw_attention(
     *,
     title: str = "",
     gold: Iterable[tuple[int, int]] = (),
-    axes=None,
-):
+) -> Diagram:
     """A row for each written word, a column for each source word, brighter where it looks.
 
     Weights of a tenth and more stand in the cells as numbers. `gold` pairs get a frame.
@@ -133,14 +158,16 @@ def draw_attention(
             f"The weights have shape {values.shape}, but there are {len(target)} target words "
             f"and {len(source)} source words."
         )
-    figure = None
-    if axes is None:
-        size = (1.6 + 0.46 * len(source), 1.3 + 0.34 * len(target))
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
+    size = (1.6 + 0.46 * len(source), 1.3 + 0.34 * len(target))
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     axes.imshow(values, cmap="gray", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(source)), source, rotation=50, ha="left", rotation_mode="anchor")
     axes.set_yticks(range(len(target)), target)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.set_xticks(np.arange(len(source) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(target) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color="#4a4a4a", linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
     for (row, column), value in np.ndenumerate(values):
         if value >= 0.095:
             colour = "black" if value > 0.5 else "white"
@@ -152,18 +179,18 @@ def draw_attention(
         )
     if title:
         axes.set_title(title, fontsize=10, loc="left")
-    if figure is not None:
-        plt.close(figure)
-    return figure
+    plt.close(figure)
+    heading = f"Attention diagram {title}".strip()
+    return Diagram(figure, f"{heading}\n{describe_attention(source, target, values)}")
 
 
 def describe_attention(source: Sequence[str], target: Sequence[str], weights) -> str:
     """The same diagram in words, for those who cannot see it."""
     lines = []
     for word, row in zip(target, np.asarray(weights, dtype=float), strict=True):
-        order = np.argsort(-row)[:2]
+        order = [place for place in np.argsort(-row, kind="stable")[:2] if row[place] >= 0.005]
         seen = ", ".join(f"{source[place]} {row[place]:.2f}" for place in order)
-        lines.append(f"{word}: {seen}")
+        lines.append(f"{word}: {seen or 'nothing'}")
     return "\n".join(lines)
 
 
@@ -183,9 +210,9 @@ def save_diagrams(
     for place in places:
         one = translations[place]
         target = [*one.words, "</s>"][: len(one.weights)]
-        figure = draw_attention(sources[place], target, one.weights)
+        diagram = draw_attention(sources[place], target, one.weights)
         path = folder / f"{split}_{place:04d}.png"
-        figure.savefig(path, dpi=110)
+        diagram.figure.savefig(path, dpi=110)
         paths.append(path)
     return paths
 
@@ -303,7 +330,7 @@ def comparison_text(summaries: Sequence[Summary]) -> str:
     return "\n".join(lines)
 
 
-def comparison_plot(results: Sequence[Result]):
+def comparison_plot(results: Sequence[Result]) -> Diagram:
     """Every run as a dot, the mean as a bar, and the two published figures beside it."""
     import matplotlib.pyplot as plt
 
@@ -331,4 +358,5 @@ def comparison_plot(results: Sequence[Result]):
     axes.set(ylabel="test BLEU", ylim=(0, 44), xlim=(-0.6, len(summaries) - 0.2))
     axes.spines[["top", "right"]].set_visible(False)
     plt.close(figure)
-    return figure
+    means = "; ".join(f"{s.mechanism} {s.bleu_mean:.1f} over {s.runs} runs" for s in summaries)
+    return Diagram(figure, f"Test BLEU by mechanism, mean of the runs: {means}.")

@@ -202,6 +202,12 @@ def test_a_diagram_needs_a_weight_for_each_pair_of_words():
         draw_attention(["a", "b", "c"], ["x", "y"], torch.zeros(3, 2))
 
 
+def test_a_diagram_in_a_notebook_has_a_text_alternative():
+    shown = draw_attention(["der"], ["the"], [[1.0]])._repr_mimebundle_()
+    assert 'alt="Attention diagram\nthe: der 1.00"' in shown["text/html"]
+    assert shown["text/plain"].endswith("the: der 1.00")
+
+
 def test_a_diagram_can_be_read_aloud():
     text = describe_attention(["der", "hund"], ["the", "dog"], [[0.9, 0.1], [0.2, 0.8]])
     assert text == "the: der 0.90, hund 0.10\ndog: hund 0.80, der 0.20"
@@ -230,7 +236,7 @@ def test_the_summary_has_mean_and_sample_variance():
     assert scaled.runs == 1 and math.isnan(scaled.bleu_variance)
     text = comparison_text([dummy, scaled])
     assert "28.27" in text and "34.6" in text
-    assert comparison_plot(RUNS).axes[0].get_ylabel() == "test BLEU"
+    assert comparison_plot(RUNS).figure.axes[0].get_ylabel() == "test BLEU"
 
 
 def test_the_table_that_comes_with_the_course_was_measured():
