@@ -17,9 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_utils.bottleneck import BATCH_SIZE
 from course_utils.seq2seq import Batch, Seq2Seq, sequence_loss
 from course_utils.tasks import change_case
-from course_utils.training import seed_everything
+from course_utils.training import fit, seed_everything
 
 
 def dot_product(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
@@ -43,19 +44,28 @@ def loss_step_by_step(model: Seq2Seq, batch: Batch) -> tuple[Tensor, int]:
     return total / batch.target.shape[1], batch.target.numel()
 
 
-def train(model: Seq2Seq, batches: list[Batch], loss) -> tuple[float, list[float]]:
-    """Seconds for one pass over the batches, and the loss of each."""
+def train_by_loop(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
+    """Seconds for one pass over the batches with the usual loop, and the mean loss."""
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
-    losses = []
+    total = torch.zeros(())
     started = time.perf_counter()
     for batch in batches:
-        value, _ = loss(model, batch)
+        value, _ = loss_step_by_step(model, batch)
         optimiser.zero_grad(set_to_none=True)
         value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-        losses.append(value.detach())
-    return time.perf_counter() - started, [float(value) for value in losses]
+        total += value.detach()
+    return time.perf_counter() - started, float(total) / len(batches)
+
+
+def train_by_fit(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
+    """The same with the course's trainer, all that it does besides included."""
+    started = time.perf_counter()
+    history = fit(
+        model, lambda epoch: batches, sequence_loss, epochs=1, lr=1e-3, show=False, device="cpu"
+    )
+    return time.perf_counter() - started, history.records[0]["train_loss"]
 
 
 def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats: int) -> float:
@@ -65,12 +75,12 @@ def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats:
     characters = steps * batches[0].target.numel()
     seed_everything(0)
     start = Seq2Seq(len(task.tokens), hidden=hidden, cell=cell, attention=dot_product)
-    train(copy.deepcopy(start), batches[:3], sequence_loss)  # warm up
+    train_by_fit(copy.deepcopy(start), batches[:3])  # warm up
     ratios, speeds = [], []
     for _ in range(repeats):  # in turns, so that a busy machine slows both
-        fast, fast_losses = train(copy.deepcopy(start), batches, sequence_loss)
-        slow, slow_losses = train(copy.deepcopy(start), batches, loss_step_by_step)
-        difference = max(abs(a - b) for a, b in zip(fast_losses, slow_losses, strict=True))
+        fast, fast_loss = train_by_fit(copy.deepcopy(start), batches)
+        slow, slow_loss = train_by_loop(copy.deepcopy(start), batches)
+        difference = abs(fast_loss - slow_loss)
         if difference > 1e-3:
             raise SystemExit(f"The two ways disagree: their losses differ by {difference:.2g}.")
         ratios.append(slow / fast)
@@ -79,26 +89,24 @@ def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats:
     print(
         f"{cell:4}  B={size:<4} D={hidden:<4} length={length:<3} "
         f"{statistics.median(speeds):>9,.0f} characters/s, {ratio:4.1f} times the loop "
-        f"(from {min(ratios):.1f} to {max(ratios):.1f}); losses agree to {difference:.0e}"
+        f"(from {min(ratios):.1f} to {max(ratios):.1f}); losses agree to {difference:.0e}",
+        flush=True,
     )
     return ratio
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--at-least", type=float, default=3.0)
+    parser.add_argument("--at-least", type=float, default=3.0, help="for the notebook's own model")
     options = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
-    ratios = [
-        compare(cell, size, 64, 16, options.steps, options.repeats)
-        for cell in ("rnn", "gru")
-        for size in (16, 64)
-    ]
-    worst = min(ratios)
-    print(f"worst ratio {worst:.1f}, asked for {options.at_least:g}")
-    if worst < options.at_least:
+    # First the model of the notebook, a vanilla RNN with attention; then what others cost.
+    settings = [("rnn", BATCH_SIZE), ("rnn", 64), ("gru", BATCH_SIZE), ("lstm", BATCH_SIZE)]
+    ratios = [compare(*s, 64, 16, options.steps, options.repeats) for s in settings]
+    print(f"the notebook's model: {ratios[0]:.1f} times the loop, goal {options.at_least:g}")
+    if ratios[0] < options.at_least:
         raise SystemExit(1)
 
 

@@ -15,8 +15,8 @@ from course_utils.tasks import PROMPTS, Task, change_case, epoch_of
 from course_utils.training import History, fit, seed_everything
 
 GRID = Path(__file__).with_name("bottleneck_grid.csv")
-GRID_STEPS = 1500
-BATCH_SIZE = 32
+GRID_STEPS = 1000
+BATCH_SIZE = 16
 STEPS_PER_EPOCH = 50
 VALIDATION_SEED = -1  # no training seed is negative, so these lines are drawn apart
 

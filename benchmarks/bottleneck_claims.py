@@ -1,0 +1,225 @@
+"""Measures what notebook 02 says in words, over five seeds: one line for each run and figure.
+
+The settings are those of the notebook's quick budget. Runs that the file already holds are not
+done again:
+
+    OMP_NUM_THREADS=1 python benchmarks/bottleneck_claims.py --workers 2 --minutes 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from course_utils.bottleneck import accuracy, alignment, gradient_by_step, probe_bottleneck, train
+from course_utils.seq2seq import Encoded
+from course_utils.tasks import PLACES, change_case, remove_spaces
+
+RESULTS = Path(__file__).with_name("bottleneck_claims.csv")
+SEEDS = range(5)
+FIELDS = ("experiment", "variant", "seed", "figure", "value")
+LONGEST = 40
+Figures = dict[str, float]
+
+
+def dot_product(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+    """Attention for the slot: [B, T, D] and [B, S, D] to context [B, T, D], weights [B, T, S]."""
+    weights = torch.softmax(query @ states.transpose(1, 2), dim=-1)
+    return weights @ states, weights
+
+
+def even(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+    """No choice: every state gets the same weight."""
+    weights = torch.full((*query.shape[:2], states.shape[1]), 1 / states.shape[1])
+    return weights @ states, weights
+
+
+def sines(T: int, d: int) -> Tensor:
+    angle = torch.arange(T)[:, None] / 10_000 ** (2 * torch.arange(d // 2) / d)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).reshape(T, d)
+
+
+POSITIONS = {
+    "none": {},
+    "one-hot": {"positions": torch.eye(LONGEST)},
+    "sine appended": {"positions": sines(LONGEST, 32)},
+    "sine added": {"positions": sines(LONGEST, 32), "position_mode": "add"},
+}
+BEYOND = {
+    "gru": {"cell": "gru"},
+    "attention": {"attention": dot_product},
+    "attention one-hot": {"attention": dot_product, **POSITIONS["one-hot"]},
+    "attention sine": {"attention": dot_product, **POSITIONS["sine appended"]},
+}
+
+
+def prompt(variant: str, seed: int) -> Figures:
+    kind, place = variant.split(": ")
+    task = change_case(place=place)
+    slots = {"attention": dot_product} if kind == "attention" else {}
+    length, steps = (8, 300) if slots else (4, 800)
+    model, _ = train(task, lengths=[length], steps=steps, seed=seed, **slots)
+    return {"characters": accuracy(model, task, length)["characters"]}
+
+
+def placing(variant: str, seed: int) -> Figures:
+    task = change_case(place="decoder")
+    slots = {"attention": dot_product, "encoder": "stepwise", **POSITIONS[variant]}
+    model, _ = train(task, lengths=[12], steps=800, seed=seed, **slots)
+    return {
+        "characters": accuracy(model, task, 12)["characters"],
+        "weight": alignment(model, task, 12),
+    }
+
+
+def counting(variant: str, seed: int) -> Figures:
+    task = remove_spaces(blank=variant == "blank")
+    slots = {"positions": torch.eye(32), "encoder": "positions", "counts_only": True}
+    model, _ = train(task, lengths=[16], steps=400, seed=seed, attention=dot_product, **slots)
+    return {"exact": accuracy(model, task, 16)["exact"]}
+
+
+def recurrent_spaces(variant: str, seed: int) -> Figures:
+    task = remove_spaces(blank=variant == "blank")
+    model, _ = train(task, lengths=range(4, 17), steps=1000, seed=seed, attention=dot_product)
+    return {f"exact {n}": accuracy(model, task, n)["exact"] for n in (8, 16, 20, 24)}
+
+
+def probing(variant: str, seed: int) -> Figures:
+    task = change_case()
+    model, _ = train(task, lengths=[8], steps=1000, seed=seed, cell=variant)
+    found = probe_bottleneck(model, task, 8)
+    letters = {f"letter {t}": share for t, share in enumerate(found["letter"], start=1)}
+    case = sum(found["case"]) / len(found["case"])
+    return {"prompt": found["prompt"][0], "case": case, **letters}
+
+
+def beyond(variant: str, seed: int) -> Figures:
+    task = change_case()
+    model, _ = train(task, lengths=range(2, 13), steps=1000, seed=seed, **BEYOND[variant])
+    return {f"characters {n}": accuracy(model, task, n, 128)["characters"] for n in (4, 12, 16, 24)}
+
+
+def taken_apart(variant: str, seed: int) -> Figures:
+    task = change_case()
+    model, _ = train(task, lengths=range(2, 17), steps=2000, seed=seed, attention=dot_product)
+    batch = task.draw(256, 12, seed=-1)
+    right, other = batch.target, batch.target.roll(1, dims=0)
+    with torch.no_grad():
+        states, bottleneck = model.encode(batch.source)
+
+    def share(encoded: Encoded, wanted: Tensor) -> float:
+        guess, _ = model.greedy(batch.source, batch.first, right.shape[1], encoded=encoded)
+        return float((guess == wanted).float().mean())
+
+    swapped = Encoded(states.roll(1, dims=0), bottleneck)
+    figures = {
+        "as it is": share(Encoded(states, bottleneck), right),
+        "length 16": accuracy(model, task, 16)["characters"],
+        "bottleneck zero": share(Encoded(states, 0 * bottleneck), right),
+        "states swapped": share(swapped, right),
+        "states swapped, other": share(swapped, other),
+    }
+    model.attention = even
+    return figures | {"equal weights": share(Encoded(states, bottleneck), right)}
+
+
+def gradients(variant: str, seed: int) -> Figures:
+    task = change_case()
+    slots = {"attention": dot_product} if variant == "attention" else {"cell": variant}
+    model, _ = train(task, lengths=[16], steps=300, seed=seed, **slots)
+    norms = gradient_by_step(model, task.draw(64, 16, seed=-1))
+    return {"first over last": norms[0] / norms[-1]}
+
+
+EXPERIMENTS: dict[str, tuple[Callable[[str, int], Figures], list[str]]] = {
+    "prompt": (prompt, [f"{k}: {p}" for k in ("vanilla", "attention") for p in PLACES]),
+    "placing": (placing, list(POSITIONS)),
+    "counting": (counting, ["no blank", "blank"]),
+    "recurrent spaces": (recurrent_spaces, ["no blank", "blank"]),
+    "probing": (probing, ["rnn", "gru"]),
+    "beyond": (beyond, list(BEYOND)),
+    "taken apart": (taken_apart, ["attention"]),
+    "gradients": (gradients, ["rnn", "gru", "attention"]),
+}
+
+
+def measure(key: tuple[str, str, int]) -> list[dict]:
+    """The lines of one run, in a process of its own."""
+    torch.set_num_threads(1)
+    experiment, variant, seed = key
+    figures = EXPERIMENTS[experiment][0](variant, seed)
+    return [
+        dict(zip(FIELDS, (experiment, variant, seed, name, f"{value:.6g}"), strict=True))
+        for name, value in figures.items()
+    ]
+
+
+def load(path: Path = RESULTS) -> list[dict]:
+    """The measured lines; `seed` and `value` as numbers."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            row | {"seed": int(row["seed"]), "value": float(row["value"])}
+            for row in csv.DictReader(file)
+        ]
+
+
+def write(rows: list[dict], path: Path) -> None:
+    order = {key: place for place, key in enumerate(runs())}
+    rows = sorted(rows, key=lambda r: order[r["experiment"], r["variant"], int(r["seed"])])
+    temporary = path.with_suffix(".part")
+    with temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(temporary, path)
+
+
+def runs() -> list[tuple[str, str, int]]:
+    """All runs, one seed after the other, so that a part of them is of use."""
+    return [
+        (experiment, variant, seed)
+        for seed, (experiment, (_, variants)) in itertools.product(SEEDS, EXPERIMENTS.items())
+        for variant in variants
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no run after this time")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    rows = load() if RESULTS.exists() else []
+    done = {(r["experiment"], r["variant"], r["seed"]) for r in rows}
+    missing = [key for key in runs() if key not in done]
+    print(f"{len(done)} runs are there, {len(missing)} to go")
+    deadline = time.monotonic() + 60 * options.minutes
+    waiting = iter(missing)
+    with ProcessPoolExecutor(options.workers) as pool:
+        running = {pool.submit(measure, key) for key in itertools.islice(waiting, options.workers)}
+        while running:
+            ready = next(as_completed(running))
+            running.remove(ready)
+            fresh = ready.result()
+            rows += fresh
+            write(rows, RESULTS)
+            shown = ", ".join(f"{row['figure']} {row['value']}" for row in fresh)
+            print(fresh[0]["experiment"], fresh[0]["variant"], fresh[0]["seed"], shown, flush=True)
+            if time.monotonic() < deadline and (after := next(waiting, None)) is not None:
+                running.add(pool.submit(measure, after))
+    print(
+        f"{RESULTS.name} holds {len({(r['experiment'], r['variant'], r['seed']) for r in rows})} runs"
+    )
+
+
+if __name__ == "__main__":
+    main()
