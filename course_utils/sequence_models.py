@@ -348,6 +348,7 @@ def slopes(costs: Iterable[Cost]) -> dict[str, tuple[float, float]]:
 def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: float = 1.0):
     """Time and what is kept against length, on logarithmic scales, each line with its slope."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
     figure, axes = plt.subplots(1, 2, figsize=(9.4, 3.9), layout="constrained")
     found = slopes(costs)
@@ -365,12 +366,15 @@ def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: fl
                 mfc="white" if fused else None,
                 ms=5,
                 color=COLOURS[family],
-                label=f"{kind} (slope {steepness:.1f})",
+                label=f"{kind} (slope {round(steepness, 1) + 0.0:.1f})",
             )
     for axis, label in zip(axes, ("milliseconds", kept_label)):
         axis.set(xlabel="length", ylabel=label)
         axis.set_xticks(lengths, [str(length) for length in lengths])
-        axis.minorticks_off()
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_locator(NullLocator())
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(
