@@ -134,7 +134,15 @@ class Recipe:
 
 RECIPES = {
     "smoke": Recipe(
-        epochs=1, d_model=48, num_heads=4, num_layers=1, d_ff=96, dropout=0.0, lr=4e-3, rising=20
+        epochs=2,
+        d_model=64,
+        num_heads=4,
+        num_layers=1,
+        d_ff=128,
+        dropout=0.0,
+        lr=4e-3,
+        rising=60,
+        words=500,
     ),
     # 04 trains for about eight minutes; this takes as long.
     "quick": Recipe(epochs=5),

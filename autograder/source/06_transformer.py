@@ -184,37 +184,46 @@ transformer_diagram(["embedding", "encoder attention"], new="encoder feed-forwar
 # %% [markdown]
 # ### What each norm does to the gradients
 #
-# Stack 16 fresh layers and send a gradient back from the top. How much of it reaches each layer?
-# The picture shows the size of the gradient at every layer's feed-forward network.
+# Stack fresh layers, send a gradient back from the top, and measure how large it is at the first and
+# at the last layer. Do that for stacks of different depths.
 
 # %%
 from course_utils.figures.transformer import gradient_plot
 
 
-def gradient_sizes(norm_first, layers=16, d_model=32):
-    """The norm of the gradient at each layer's first matrix, from the bottom to the top."""
-    torch.manual_seed(0)
-    stack = [EncoderLayer(d_model, 4, 64, norm_first) for _ in range(layers)]
+def gradient_sizes(norm_first, layers, seed, d_model=32):
+    """The size of the gradient at the matrices of the bottom layer and of the top layer."""
+    torch.manual_seed(seed)
+    stack = [EncoderLayer(d_model, 4, 4 * d_model, norm_first) for _ in range(layers)]
+    for parameter in (p for layer in stack for p in layer.parameters() if p.dim() > 1):
+        nn.init.xavier_uniform_(parameter)
     x = torch.randn(8, 10, d_model)
     for layer in stack:
         x = layer(x)
-    if norm_first:
-        x = nn.functional.layer_norm(x, (d_model,))  # the stack ends in a norm
+    x = nn.functional.layer_norm(x, (d_model,))  # both stacks end in a norm
     (x * torch.randn_like(x)).mean().backward()
-    return [layer.feed_forward[0].weight.grad.norm().item() for layer in stack]
+    return [stack[n].feed_forward[0].weight.grad.norm().item() for n in (0, -1)]
 
 
+depths = (2, 4, 8, 16)
 if ready("encoder-layer"):
-    after, first = gradient_sizes(norm_first=False), gradient_sizes(norm_first=True)
-    print(f"norm after: top layer / bottom layer = {after[-1] / after[0]:.1f}")
-    print(f"norm first: top layer / bottom layer = {first[-1] / first[0]:.1f}")
-    display(gradient_plot(after, first))
+    sizes = {}
+    for norm_first, name in ((False, "norm after"), (True, "norm first")):
+        runs = [[gradient_sizes(norm_first, n, seed) for seed in range(4)] for n in depths]
+        sizes[name] = torch.tensor(runs).mean(dim=1)  # [depths, 2]
+        for n, (bottom, top) in zip(depths, sizes[name].tolist()):
+            print(f"{name}, {n:2} layers: bottom {bottom:.3f}, top {top:.3f}")
+    display(gradient_plot(depths, sizes))
 
 # %% [markdown]
-# With the norm *after*, every norm on the way shrinks what flows down the direct path: lower layers
-# get much less than the top. Such a stack wants a careful start (the warm-up below). With the norm
-# *first* the direct path is free of norms, and all layers get gradients of a similar size. We use
-# `norm_first=True` for training.
+# With the norm **after**, the top layer gets a gradient that is as large in a deep stack as in a
+# shallow one, while less and less reaches the bottom: each norm on the way down shrinks what comes
+# along the direct path. Steps that suit the bottom are too large for the top; such a stack wants a
+# careful start (the warm-up below).
+#
+# With the norm **first**, the direct path is free of norms. The bottom layer gets its gradient
+# whatever the depth, and the top layer's shrinks as the stack grows. We train with
+# `norm_first=True`.
 
 # %% [markdown]
 # ## 4 The decoder layer
@@ -403,13 +412,19 @@ transformer_diagram(new="readout")
 
 
 # %%
+import warnings
+
+warnings.filterwarnings("ignore", module="torch.nn.modules.transformer")  # it praises a fast path
+
+
 def copied_to_torch(model, num_heads, d_ff, norm_first):
     """A torch.nn.Transformer that holds the numbers of our model."""
+    layers = len(model.encoder_layers)
     theirs = nn.Transformer(
         model.d_model,
         num_heads,
-        len(model.encoder_layers),
-        len(model.decoder_layers),
+        layers,
+        layers,
         d_ff,
         dropout=0.0,
         batch_first=True,

@@ -235,23 +235,29 @@ def transformer_diagram(built: Iterable[str] = PARTS, new: str = "") -> Picture:
     )
 
 
-def gradient_plot(after: list[float], first: list[float]):
-    """The size of the gradient at each layer, with the norm after and with the norm first."""
+def gradient_plot(depths, sizes: dict):
+    """Gradients at the bottom and the top layer, by depth: `sizes[name]` is [depths, 2]."""
     import matplotlib.pyplot as plt
 
     from course_utils.figures.described import described
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.0), layout="constrained")
-    layers = range(1, len(after) + 1)
-    for sizes, name, style in ((after, "norm after", "o-"), (first, "norm first", "s--")):
-        axes.plot(layers, sizes, style, label=name, markersize=4)
-    axes.set(xlabel="layer, 1 is next to the input", ylabel="size of the gradient", yscale="log")
-    axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
+    figure, panels = plt.subplots(1, 2, figsize=(7.2, 2.9), sharey=True, layout="constrained")
+    words = []
+    for axes, (name, table) in zip(panels, sizes.items()):
+        for column, place, style in ((0, "bottom layer", "o-"), (1, "top layer", "s--")):
+            values = [float(row[column]) for row in table]
+            axes.plot(depths, values, style, label=place, markersize=5)
+            words.append(f"{name}, {place}: " + ", ".join(f"{value:.3f}" for value in values))
+        axes.set(title=name, xlabel="layers in the stack", ylim=(0, None))
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(depths, [str(depth) for depth in depths])
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+    panels[0].set_ylabel("size of the gradient")
     plt.close(figure)
     return described(
         figure,
-        f"Size of the gradient at each of {len(after)} layers. With the norm after the sum it goes "
-        f"from {after[0]:.2g} at the bottom to {after[-1]:.2g} at the top; with the norm first from "
-        f"{first[0]:.2g} to {first[-1]:.2g}.",
+        f"Size of the gradient in stacks of {', '.join(map(str, depths))} layers. "
+        + ". ".join(words)
+        + ".",
     )

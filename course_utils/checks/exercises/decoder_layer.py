@@ -80,7 +80,7 @@ exercise = Exercise(
     properties=(
         Property(
             AFTER,
-            4,
+            1.5,
             matches(
                 ("after", "single"),
                 "The output is wrong with norm_first=False.",
@@ -90,7 +90,7 @@ exercise = Exercise(
         ),
         Property(
             BEFORE,
-            3,
+            1,
             matches(
                 ("before",),
                 "The output is wrong with norm_first=True.",
@@ -99,7 +99,7 @@ exercise = Exercise(
         ),
         Property(
             "each mask reaches its own attention",
-            2,
+            0.75,
             matches(
                 MASKS,
                 "The output is wrong with masks.",
@@ -108,7 +108,7 @@ exercise = Exercise(
         ),
         Property(
             "dropout falls on what each sublayer adds",
-            1,
+            0.25,
             matches(
                 ("dropped", "dropped before"),
                 "With a dropout of 1 only the residual path should be left.",
@@ -117,7 +117,7 @@ exercise = Exercise(
         ),
         Property(
             "two calls agree, inputs stay as they were, gradients flow",
-            1,
+            0.5,
             stays,
             needs=(AFTER, BEFORE),
         ),

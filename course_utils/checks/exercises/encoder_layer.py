@@ -82,7 +82,7 @@ exercise = Exercise(
     properties=(
         Property(
             AFTER,
-            4,
+            1.5,
             matches(
                 ("after", "single"),
                 "The output is wrong with norm_first=False.",
@@ -91,7 +91,7 @@ exercise = Exercise(
         ),
         Property(
             BEFORE,
-            3,
+            1,
             matches(
                 ("before",),
                 "The output is wrong with norm_first=True.",
@@ -100,7 +100,7 @@ exercise = Exercise(
         ),
         Property(
             MASKED,
-            2,
+            0.75,
             matches(
                 ("masked after", "masked before"),
                 "The output is wrong with a mask.",
@@ -109,7 +109,7 @@ exercise = Exercise(
         ),
         Property(
             "dropout falls on what each sublayer adds",
-            1,
+            0.25,
             matches(
                 ("dropped after", "dropped before"),
                 "With a dropout of 1 only the residual path should be left.",
@@ -118,7 +118,7 @@ exercise = Exercise(
         ),
         Property(
             "two calls agree, inputs stay as they were, gradients flow",
-            1,
+            0.5,
             stays,
             needs=(AFTER, BEFORE),
         ),

@@ -69,7 +69,7 @@ exercise = Exercise(
         for part in (
             Property(
                 fault(letter),
-                2,
+                0.75,
                 right(
                     "bug",
                     letter,
@@ -79,7 +79,7 @@ exercise = Exercise(
             ),
             Property(
                 f"what shows the fault of model {letter.upper()}",
-                1,
+                0.25,
                 right(
                     "reason",
                     letter,

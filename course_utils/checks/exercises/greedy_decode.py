@@ -127,9 +127,9 @@ exercise = Exercise(
     id="greedy-decode",
     asks=asks,
     properties=(
-        Property(TOKENS, 4, tokens_match),
-        Property(AFTER_END, 2, filled_with_end, needs=(TOKENS,)),
-        Property("it stops when all rows have ended", 1, stops, needs=(TOKENS,)),
+        Property(TOKENS, 1, tokens_match),
+        Property(AFTER_END, 0.5, filled_with_end, needs=(TOKENS,)),
+        Property("it stops when all rows have ended", 0.5, stops, needs=(TOKENS,)),
     ),
     misconceptions=(
         tell(

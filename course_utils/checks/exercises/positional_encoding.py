@@ -50,9 +50,9 @@ exercise = Exercise(
     id="positional-encoding",
     asks=asks,
     properties=(
-        Property(EVEN, 4, columns_match(0, "even columns (sines)")),
-        Property(ODD, 4, columns_match(1, "odd columns (cosines)")),
-        Property("an odd d_model is refused", 1, odd_size_refused, needs=(EVEN,)),
+        Property(EVEN, 0.9, columns_match(0, "even columns (sines)")),
+        Property(ODD, 0.9, columns_match(1, "odd columns (cosines)")),
+        Property("an odd d_model is refused", 0.2, odd_size_refused, needs=(EVEN,)),
     ),
     misconceptions=(
         tell(

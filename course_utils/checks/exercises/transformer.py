@@ -150,12 +150,12 @@ exercise = Exercise(
     id="transformer",
     asks=asks,
     properties=(
-        Property(EQUAL, 4, scores_match("main", "before", "single")),
-        Property(CAUSAL, 2, causal),
-        Property(PADDING, 2, padding_ignored),
+        Property(EQUAL, 1.75, scores_match("main", "before", "single")),
+        Property(CAUSAL, 0.75, causal),
+        Property(PADDING, 0.75, padding_ignored),
         Property(
             "dropout falls on the sum of words and positions",
-            0.5,
+            0.25,
             scores_match("dropped"),
             needs=(EQUAL,),
         ),
