@@ -1,13 +1,11 @@
 """The README says what the register says, and its links lead somewhere."""
 
 import re
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+from tools import readme_tables
 
-import readme_tables
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_table_of_notebooks_is_the_registers():
