@@ -127,17 +127,20 @@ result.points
 # %% [markdown]
 # ### Now move it
 #
-# The editor below holds the same numbers: `Q` is the query, `K` and `V` are both X. Change a
-# number, press Enter, and watch the chain: scores, scaled, softmax, output.
+# The editor holds the small example: `Q` is the query, `K` and `V` are both the three rows. Change
+# a number, press Enter, and watch the chain: scores, scaled, softmax, output.
 #
-# 1. Which rows share the weight? What do they have in common with the query?
+# 1. Which row gets most of the weight? How could you make another row win?
 # 2. Multiply the query by 10. What becomes of the weights? Then set it to zeros.
 # 3. Change a number of `K`: the weights move. Undo. Change a number of `V`: they don't. Why?
+#
+# The exercise's matrices are in the menu *Start from*, to compare step by step once you have an
+# answer of your own.
 
 # %%
 from course_utils.widgets import attention_editor
 
-attention_editor("single-query", Q=[given.q], K=given.X, V=given.X)
+attention_editor(Q=[query], K=rows, V=rows)
 
 # %% [markdown]
 # ### Why divide by $\sqrt d$?
@@ -227,12 +230,16 @@ if ready("self-attention-numbers"):
 # %% [markdown]
 # ### Now move it
 #
-# The editor has X and the three matrices. Choose **Q, K, V directly** to edit the projections
-# themselves. Then try a **causal mask**: no token may look at a later one. What must the first row
-# of the weights be?
+# Here are fresh numbers for X and the three matrices.
+#
+# 1. Find the token that most others look at. Which of its numbers makes it so?
+# 2. Choose **Q, K, V directly** to edit queries, keys and values themselves.
+# 3. Try a **causal mask**: no token may look at a later one. What must the first row of the
+#    weights be, whatever the numbers are?
 
 # %%
-attention_editor("self-attention", X=given.X, W_Q=given.W_Q, W_K=given.W_K, W_V=given.W_V)
+fresh = practice.numbers(11)
+attention_editor(X=fresh.X, W_Q=fresh.W_Q, W_K=fresh.W_K, W_V=fresh.W_V)
 
 # %% [markdown]
 # ## 3 The same, with columns
@@ -287,13 +294,13 @@ result = hidden_check("qkv-mechanics")
 result.points
 
 # %% [markdown]
-# The editor multiplies rows, so it gets the **transposed** matrices. Look at the scores of row 2.
-# Then switch from argmax to softmax, and the scale on and off: with scores this large, does it
-# matter? What temperature would make a difference?
+# The editor multiplies rows, so it gets the **transposed** matrices. These are fresh numbers again;
+# work out one score with columns, and find it in row 2. Then switch from argmax to softmax, and the
+# scale on and off: with scores this large, does it matter? What temperature would?
 
 # %%
 attention_editor(
-    "column-vectors-argmax", X=given.h, W_Q=given.A_q.T, W_K=given.A_k.T, W_V=given.A_v.T
+    X=fresh.h, W_Q=fresh.A_q.T, W_K=fresh.A_k.T, W_V=fresh.A_v.T, scale=False, rule="argmax"
 )
 
 # %% [markdown]
@@ -385,11 +392,11 @@ if ready("two-heads-numbers"):
     display(attention_map(torch.stack([P_1, P_2]), tokens, tokens, ["head 1", "head 2"], head=-2))
 
 # %% [markdown]
-# In the editor, give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
+# Two heads to move: give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
 
 # %%
-matrices = {name: getattr(given, name) for name in ("X", "W_Q", "W_K", "W_V", "W_O")}
-attention_editor("two-heads", **matrices)
+names = ("X", "W_Q", "W_K", "W_V", "W_Q2", "W_K2", "W_V2", "W_O")
+attention_editor(**{name: getattr(fresh, name) for name in names})
 
 # %% [markdown]
 # ## 5 Without multiplying matrices
@@ -764,13 +771,16 @@ task.hint()
 task.hint()
 
 # %% [markdown]
-# Check what you have, as often as you like; then look at the worked solution.
+# Check what you have, as often as you like. One array at a time will do.
 
 # %%
 task.check(scores=[0, 0, 0, 0])
 
+# %% [markdown]
+# For the whole way, step by step, take the `#` away:
+
 # %%
-task.solution()
+# task.solution()
 
 # %% [markdown]
 # The editor has eight challenges in its menu. You have met three. *Look one step back* and *A

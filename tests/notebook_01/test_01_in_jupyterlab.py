@@ -73,7 +73,7 @@ def test_the_notebook_as_handed_out_runs_to_the_end_without_an_error(page, scree
 
 
 def test_a_number_of_k_moves_the_output_and_undo_brings_it_back(page, screenshots):
-    area = cell(page, 'attention_editor("single-query"')
+    area = cell(page, "attention_editor(Q=[query]")
     output = area.locator(f"{LIVE} table").last
     before = output.inner_text()
     replace_number(page, area, "K row 2 column 1", "-4")
