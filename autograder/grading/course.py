@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -36,10 +37,20 @@ def environment_on_path() -> None:
 def gradebook_url(course: Path, given: str | None = None) -> str:
     """The gradebook: what --db says, else the course's own setting, else gradebook.db in it."""
     if given:
-        return given
+        return with_driver(given)
     config = course_config(course)
     own = config.CourseDirectory.get("db_url") if "CourseDirectory" in config else None
-    return own if isinstance(own, str) else f"sqlite:///{course.resolve() / 'gradebook.db'}"
+    if isinstance(own, str):
+        return with_driver(own)
+    return f"sqlite:///{course.resolve() / 'gradebook.db'}"
+
+
+def with_driver(url: str) -> str:
+    """SQLAlchemy 2.1 takes a PostgreSQL URL for psycopg 3; the course installs psycopg 2."""
+    plain = ("postgresql://", "postgres://")
+    if url.startswith(plain) and importlib.util.find_spec("psycopg") is None:
+        return "postgresql+psycopg2://" + url.split("://", 1)[1]
+    return url
 
 
 def course_config(course: Path):
@@ -98,6 +109,8 @@ def register_assignment(course: Path, assignment: str, url: str) -> None:
     config = build.nbgrader_config(course.resolve())
     config.CourseDirectory.assignment_id = assignment
     config.CourseDirectory.db_url = url
+    # nbgrader's steps open the gradebook under this name; PostgreSQL insists that it is the same
+    config.CourseDirectory.course_id = "default_course"
     config.GenerateAssignment.force = True
     converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
     converter.log.propagate = False
