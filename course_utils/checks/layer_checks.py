@@ -122,3 +122,99 @@ def cut_off(label: str, names, right) -> callable:
         return False
 
     return matches
+
+
+def gradients_match(e: Evidence, label: str, names, expected, slack: float = 20) -> None:
+    """The gradients at the arguments equal those `expected`, and some parameter gets one."""
+    reply = e.reply(label)
+    if "gradient_error" in reply.notes:
+        raise Wrong(
+            "No gradient flows back from the output.",
+            "detach(), no_grad(), .data, .item() and NumPy cut the graph; so does writing into "
+            "a tensor that was already used.",
+        )
+    for index, (name, wanted) in enumerate(zip(names, expected)):
+        same(
+            wanted,
+            e.array(label, f"grad{index}", wanted.shape),
+            slack * e.tolerance(label),
+            f"The gradient that reaches `{name}` is wrong, though the values are right.",
+            "Is a part of the computation detached, or under no_grad()?",
+        )
+    if reply.notes.get("parameters_reached", "0") == "0":
+        raise Wrong("No parameter gets a gradient, so nothing would be learned.")
+
+
+def changes_its_input(label: str = "main") -> Misconception:
+    def matches(e: Evidence) -> bool:
+        reply = e.reply(label)
+        return any(
+            differ(given, reply.arrays[f"after{i}"], 1e-6)
+            for i, given in enumerate(e.args(label))
+            if isinstance(given, np.ndarray)
+        )
+
+    return Misconception(
+        "changes-its-input",
+        "Your code changes the tensors it is given.",
+        "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
+        matches,
+    )
+
+
+def dropout(label: str = "main") -> Misconception:
+    def matches(e: Evidence) -> bool:
+        arrays = e.reply(label).arrays
+        zeros = any((arrays[f"out{i}"] == 0).any() for i in (0, 1))
+        return zeros and any(calls_differ(e, label, i) for i in (0, 1))
+
+    return Misconception(
+        "dropout",
+        "Dropout is at work: some numbers are zero, and others each time you call.",
+        "This module has no dropout.",
+        matches,
+    )
+
+
+def calls_differ(e: Evidence, label: str, index: int) -> bool:
+    arrays = e.reply(label).arrays
+    return differ(arrays[f"out{index}"], arrays[f"again{index}"], 1e-4)
+
+
+def graph_cut(label: str, names, right, gradients) -> Misconception:
+    """`right` raises where values are wrong; `gradients` gives what must reach the arguments."""
+
+    def matches(e: Evidence) -> bool:
+        right(e)
+        try:
+            gradients_match(e, label, names, gradients(e), slack=1000)
+        except Wrong:
+            return True
+        return False
+
+    return Misconception(
+        "graph-cut",
+        "The values are right, but a part of the computation is cut off from the gradient.",
+        "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+        matches,
+    )
+
+
+def batch_of_one_lost(labels, read) -> Misconception:
+    """Everything works but what has a size of one somewhere."""
+
+    def matches(e: Evidence) -> bool:
+        read(e, "main")
+        try:
+            for label in labels:
+                read(e, label)
+        except Wrong:
+            return True
+        return False
+
+    return Misconception(
+        "batch-of-one-lost",
+        "A batch or a length of one loses an axis.",
+        "squeeze() without a number removes every axis of size one: name the axis.",
+        matches,
+    )

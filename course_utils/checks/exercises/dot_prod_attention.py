@@ -17,9 +17,19 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
+from course_utils.checks.layer_checks import (
+    batch_of_one_lost,
+    calls_differ,
+    changes_its_input,
+    dropout,
+    gradients_match,
+    graph_cut,
+    stays_and_repeats,
+)
 from course_utils.checks.variants import misconceptions_of_weights
 from course_utils.checks.wire import Ask
 
+NAMES = ("query", "states")
 SIZES = {  # label: B, T, S, D
     "main": (4, 7, 5, 3),
     "refilled": (4, 7, 5, 3),
@@ -195,42 +205,16 @@ def any_size_works(e: Evidence) -> None:
 
 def calls_agree(e: Evidence) -> None:
     B, T, S, D = SIZES["main"]
-    first, second = read(e, "main"), e.outputs("main", (B, T, D), (B, T, S), prefix="again")
-    for one, other in zip(first, second):
-        same(
-            one,
-            other,
-            e.tolerance("main"),
-            "Two calls on the same input give different results.",
-            "Make layers in __init__, not in forward; and no dropout here.",
-        )
-    for index, (name, given) in enumerate(zip(("query", "states"), e.args("main"))):
-        after = e.array("main", f"after{index}", given.shape)
-        if differ(given, after, e.tolerance("main")):
-            raise Wrong(
-                f"Your module changes its input `{name}`.",
-                "Operations that end in an underscore, += and index assignment change in place.",
-            )
+    stays_and_repeats(e, "main", [(B, T, D), (B, T, S)], NAMES)
 
 
-def gradients_match(e: Evidence) -> None:
-    reply = e.reply("main")
-    if "gradient_error" in reply.notes:
-        raise Wrong(
-            "No gradient flows back from the output.",
-            "detach(), no_grad(), .data, .item() and NumPy cut the graph; so does writing into "
-            "a tensor that was already used.",
-        )
-    for index, (name, expected) in enumerate(zip(("query", "states"), _gradients(e))):
-        same(
-            expected,
-            e.array("main", f"grad{index}", expected.shape),
-            20 * e.tolerance("main"),
-            f"The gradient that reaches `{name}` is wrong, though the values are right.",
-            "Is a part of the computation detached, or under no_grad()?",
-        )
-    if reply.notes.get("parameters_reached", "0") == "0":
-        raise Wrong("No parameter gets a gradient, so nothing would be learned.")
+def gradients_right(e: Evidence) -> None:
+    gradients_match(e, "main", NAMES, _gradients(e))
+
+
+def values_right(e: Evidence) -> None:
+    weights_match(e)
+    output_matches(e)
 
 
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -329,30 +313,8 @@ def _added(e: Evidence) -> bool:
     return np.abs(for_context).max() > 1e-6 and not differ(for_context, for_query, 1e-6)
 
 
-def _calls_differ(e: Evidence) -> bool:
-    reply = e.reply("main")
-    return differ(reply.arrays["out0"], reply.arrays["again0"], 1e-4)
-
-
-def _dropped(e: Evidence) -> bool:
-    reply = e.reply("main")
-    zeros = (reply.arrays["out0"] == 0).any() or (reply.arrays["out1"] == 0).any()
-    differs = _calls_differ(e) or differ(reply.arrays["out1"], reply.arrays["again1"], 1e-4)
-    return zeros and differs
-
-
 def _nothing_learns(e: Evidence) -> bool:
     return not differ(blocks(e, "main")[0], blocks(e, "refilled")[0], 1e-6)
-
-
-def _batch_of_one_lost(e: Evidence) -> bool:
-    read(e, "main")
-    try:
-        read(e, "batch of one")
-        read(e, "one step")
-    except Wrong:
-        return True
-    return False
 
 
 def _only_square(e: Evidence) -> bool:
@@ -362,22 +324,6 @@ def _only_square(e: Evidence) -> bool:
     except Wrong:
         return True
     return False
-
-
-def _input_changed(e: Evidence) -> bool:
-    reply = e.reply("main")
-    return any(
-        differ(given, reply.arrays[f"after{i}"], 1e-6) for i, given in enumerate(e.args("main"))
-    )
-
-
-def _cut_off(e: Evidence) -> bool:
-    weights_match(e)
-    output_matches(e)
-    if "gradient_error" in e.reply("main").notes:
-        return True
-    expected = _gradients(e)
-    return any(differ(x, e.reply("main").arrays[f"grad{i}"], 1e-4) for i, x in enumerate(expected))
 
 
 exercise = Exercise(
@@ -402,29 +348,19 @@ exercise = Exercise(
         Property(
             "gradients flow back to query and states",
             1,
-            gradients_match,
+            gradients_right,
             needs=("the weights are softmax(s_t · h_s)", "the output is tanh(W_c [c_t; s_t])"),
         ),
     ),
     misconceptions=(
-        Misconception(
-            "changes-its-input",
-            "Your module changes the tensors it is given.",
-            "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
-            _input_changed,
-        ),
+        changes_its_input(),
         Misconception(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
             "Return the attentional hidden state first, then the weights.",
             _outputs_swapped,
         ),
-        Misconception(
-            "dropout",
-            "Dropout is at work: some numbers are zero, and others each time you call.",
-            "This module has no dropout.",
-            _dropped,
-        ),
+        dropout(),
         Misconception(
             "attends-to-itself",
             "The query attends to itself: keys and values should be the encoder's states.",
@@ -478,7 +414,7 @@ exercise = Exercise(
             "new-layers-each-call",
             "The output changes from call to call: a layer is made anew inside forward.",
             "Make layers in __init__ and keep them in self; forward only uses them.",
-            _calls_differ,
+            lambda e: calls_differ(e, "main", 0),
         ),
         Misconception(
             "no-tanh",
@@ -522,17 +458,7 @@ exercise = Exercise(
             "nn.Linear(2 * hidden_size, hidden_size) in __init__ gives the module its W_c.",
             _nothing_learns,
         ),
-        Misconception(
-            "batch-of-one-lost",
-            "A batch or a length of one loses an axis.",
-            "squeeze() without a number removes every axis of size one: name the axis.",
-            _batch_of_one_lost,
-        ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            _cut_off,
-        ),
+        batch_of_one_lost(("batch of one", "one step"), read),
+        graph_cut("main", NAMES, values_right, _gradients),
     ),
 )

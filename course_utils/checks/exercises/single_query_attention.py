@@ -19,6 +19,15 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
+from course_utils.checks.layer_checks import (
+    batch_of_one_lost,
+    calls_differ,
+    changes_its_input,
+    dropout,
+    gradients_match,
+    graph_cut,
+    stays_and_repeats,
+)
 from course_utils.checks.variants import misconceptions_of_weights
 from course_utils.checks.wire import Ask
 
@@ -34,6 +43,7 @@ SIZES = {
     "single": (1, 1, 1, 2, 3, 0.6),
 }
 DEFAULT_KQ = 512
+NAMES = ("hidden", "encoder_outputs")
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
@@ -195,41 +205,16 @@ def any_size_works(e: Evidence) -> None:
 
 def calls_agree(e: Evidence) -> None:
     B, S, enc, *_ = SIZES["main"]
-    first, second = read(e, "main"), e.outputs("main", (B, 2 * enc), (B, S), prefix="again")
-    for one, other in zip(first, second):
-        same(
-            one,
-            other,
-            e.tolerance("main"),
-            "Two calls on the same input give different results.",
-            "Make layers in __init__, not in forward; and no dropout here.",
-        )
-    for index, (name, given) in enumerate(zip(("hidden", "encoder_outputs"), e.args("main"))):
-        if differ(given, e.array("main", f"after{index}", given.shape), e.tolerance("main")):
-            raise Wrong(
-                f"Your module changes its input `{name}`.",
-                "Operations that end in an underscore, += and index assignment change in place.",
-            )
+    stays_and_repeats(e, "main", [(B, 2 * enc), (B, S)], NAMES)
 
 
-def gradients_match(e: Evidence) -> None:
-    reply = e.reply("main")
-    if "gradient_error" in reply.notes:
-        raise Wrong(
-            "No gradient flows back from the output.",
-            "detach(), no_grad(), .data, .item() and NumPy cut the graph; so does writing into "
-            "a tensor that was already used.",
-        )
-    for index, (name, expected) in enumerate(zip(("hidden", "encoder_outputs"), _gradients(e))):
-        same(
-            expected,
-            e.array("main", f"grad{index}", expected.shape),
-            100 * e.tolerance("main"),
-            f"The gradient that reaches `{name}` is wrong, though the values are right.",
-            "Is a part of the computation detached, or under no_grad()?",
-        )
-    if reply.notes.get("parameters_reached", "0") == "0":
-        raise Wrong("No parameter gets a gradient, so nothing would be learned.")
+def gradients_right(e: Evidence) -> None:
+    gradients_match(e, "main", NAMES, _gradients(e), slack=100)
+
+
+def values_right(e: Evidence) -> None:
+    attended_matches(e)
+    scale_matches(e)
 
 
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -305,48 +290,6 @@ def _transposed(e: Evidence) -> bool:
     return _shape(e, "main", "out1") == (S, B)
 
 
-def _input_changed(e: Evidence) -> bool:
-    reply = e.reply("main")
-    return any(
-        differ(given, reply.arrays[f"after{i}"], 1e-6) for i, given in enumerate(e.args("main"))
-    )
-
-
-def _differs(e: Evidence, index: int) -> bool:
-    reply = e.reply("main")
-    return differ(reply.arrays[f"out{index}"], reply.arrays[f"again{index}"], 1e-4)
-
-
-def _dropped(e: Evidence) -> bool:
-    reply = e.reply("main")
-    zeros = (reply.arrays["out0"] == 0).any() or (reply.arrays["out1"] == 0).any()
-    return bool(zeros and (_differs(e, 0) or _differs(e, 1)))
-
-
-def _new_layers(e: Evidence) -> bool:
-    return _differs(e, 1)
-
-
-def _batch_of_one_lost(e: Evidence) -> bool:
-    read(e, "main")
-    for label in ("batch of one", "one word", "single"):
-        try:
-            read(e, label)
-        except Wrong:
-            return True
-    return False
-
-
-def _cut_off(e: Evidence) -> bool:
-    attended_matches(e)
-    scale_matches(e)
-    if "gradient_error" in e.reply("main").notes:
-        return True
-    return any(
-        differ(x, e.reply("main").arrays[f"grad{i}"], 1e-3) for i, x in enumerate(_gradients(e))
-    )
-
-
 def _nothing_learns(e: Evidence) -> bool:
     return not differ(fit(e, "main"), fit(e, "refilled"), 1e-6)
 
@@ -369,17 +312,12 @@ exercise = Exercise(
         Property(
             "gradients flow back to hidden and encoder_outputs",
             1,
-            gradients_match,
+            gradients_right,
             needs=(ATTENDED, FORM),
         ),
     ),
     misconceptions=(
-        Misconception(
-            "changes-its-input",
-            "Your module changes the tensors it is given.",
-            "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
-            _input_changed,
-        ),
+        changes_its_input(),
         Misconception(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
@@ -392,17 +330,12 @@ exercise = Exercise(
             "alpha has the shape [B, S]: a row for each sentence.",
             _transposed,
         ),
-        Misconception(
-            "dropout",
-            "Dropout is at work: some numbers are zero, and others each time you call.",
-            "This module has no dropout.",
-            _dropped,
-        ),
+        dropout(),
         Misconception(
             "new-layers-each-call",
             "alpha changes from call to call: a layer is made anew inside forward.",
             "Make layers in __init__ and keep them in self; forward only uses them.",
-            _new_layers,
+            lambda e: calls_differ(e, "main", 1),
         ),
         *misconceptions_of_weights(
             ["mean-pooling", "zero-weights"],
@@ -483,17 +416,7 @@ exercise = Exercise(
             "Two linear layers in __init__ give the module its W_q and W_k.",
             _nothing_learns,
         ),
-        Misconception(
-            "batch-of-one-lost",
-            "A batch or a sentence of one loses an axis.",
-            "squeeze() without a number removes every axis of size one: name the axis.",
-            _batch_of_one_lost,
-        ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            _cut_off,
-        ),
+        batch_of_one_lost(("batch of one", "one word", "single"), read),
+        graph_cut("main", NAMES, values_right, _gradients),
     ),
 )
