@@ -548,9 +548,10 @@ def sentence(text):
 
 
 if ready("multi-head-attention"):
+    reader = MultiHeadAttention(d_model=12, num_heads=3)
     for text in ("dog bites man", "man bites dog"):
         x = sentence(text)
-        output, _ = mine(x, x, x)
+        output, _ = reader(x, x, x)
         print(f"{text}:", [round(v, 4) for v in output.mean(dim=1)[0, :4].tolist()])
 
 # %% [markdown]
@@ -567,15 +568,20 @@ if ready("multi-head-attention"):
 # $$\mathrm{PE}_{t,\,2i} = \sin\frac{t}{10000^{2i/d}} \qquad
 #   \mathrm{PE}_{t,\,2i+1} = \cos\frac{t}{10000^{2i/d}} \qquad t, i = 0, 1, 2, \dots$$
 #
-# The first pair ($i = 0$) comes round after $2\pi \approx 6.3$ positions, the last after almost
-# $10000 \cdot 2\pi$.
+# The first pair ($i = 0$) comes round after $2\pi \approx 6.3$ positions. The last one is far
+# slower: the larger $d$, the nearer it comes to $10000 \cdot 2\pi$.
+
 
 # %%
-d = 8
-for i in range(d // 2):
-    print(
-        f"pair {i}: columns {2 * i} and {2 * i + 1}, wavelength {2 * math.pi * 10000 ** (2 * i / d):9.1f}"
-    )
+def wavelength(i, d):
+    return 2 * math.pi * 10000 ** (2 * i / d)
+
+
+for i in range(4):
+    print(f"d = 8, pair {i}: columns {2 * i} and {2 * i + 1}, wavelength {wavelength(i, 8):8.1f}")
+print(
+    f"d = 512, the last pair: wavelength {wavelength(255, 512):.0f}, 10000 · 2π = {20000 * math.pi:.0f}"
+)
 
 # %% [markdown]
 # Play with size, length and base. What does the base change?
@@ -629,7 +635,7 @@ result.points
 if ready("multi-head-attention", "positional-encoding"):
     for text in ("dog bites man", "man bites dog"):
         x = sentence(text) + positional_encoding(3, 12)
-        output, _ = mine(x, x, x)
+        output, _ = reader(x, x, x)
         print(f"{text}:", [round(v, 4) for v in output.mean(dim=1)[0, :4].tolist()])
 
 # %% [markdown]

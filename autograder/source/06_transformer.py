@@ -604,7 +604,7 @@ def all_heads(maps, part):
     return torch.cat(list(found.values())), names
 
 
-if ready("transformer"):
+if ready("transformer", "greedy-decode"):
     task, model = tasks["reverse"], models["reverse"].eval()
     batch = task.batch(["abcdefgh"])
     with recording(model) as maps, torch.no_grad():

@@ -1,0 +1,85 @@
+"""The checks of notebook 05: right answers pass, refusals cost little, hints name the mistake."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.reference.solutions import solutions
+from course_utils.checks import judge
+from course_utils.notebook import _judge
+
+MUTANTS = Path(judge.__file__).parents[2] / "autograder" / "mutants"
+EXERCISES = ("self-attention", "causal-mask", "multi-head-attention", "positional-encoding")
+
+
+def verdict(exercise: str, names: dict, seeds=(11,)):
+    return _judge(judge.make_plan(exercise, seeds), names)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_answers_in_the_source_get_all_points_on_visible_and_on_fresh_numbers(exercise):
+    names = solutions("05_self_attention")
+    for seeds in (judge.VISIBLE_SEEDS, (7, 12345)):
+        found = verdict(exercise, names, seeds)
+        assert found.passed, [f.message for f in found.findings if not f.passed]
+        assert found.points == pytest.approx(found.max_points)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_nothing_written_earns_nothing(exercise):
+    assert verdict(exercise, {}).points == 0
+
+
+def mutants():
+    return [
+        (exercise, path)
+        for exercise in EXERCISES
+        for path in sorted((MUTANTS / exercise).glob("*.py"))
+    ]
+
+
+@pytest.mark.parametrize(("exercise", "path"), mutants(), ids=lambda x: getattr(x, "stem", x))
+def test_every_mutant_is_judged_as_its_name_says(exercise, path):
+    source = path.read_text(encoding="utf-8")
+    names: dict = {}
+    exec(compile(source, str(path), "exec"), names)
+    found = verdict(exercise, names)
+    if path.stem.startswith("right"):
+        assert found.passed, [f.message for f in found.findings if not f.passed]
+        return
+    assert not found.passed
+    named = source.splitlines()[0].removeprefix("# misconception: ")
+    if named != "none":
+        assert found.misconception == named
+
+
+def test_an_error_without_the_sizes_in_it_does_not_count_as_a_clear_one():
+    names = solutions("05_self_attention")
+    good = names["MultiHeadAttention"]
+
+    class MultiHeadAttention(good):
+        def __init__(self, d_model, num_heads):
+            if d_model % num_heads:
+                raise ValueError("the sizes do not fit")
+            super().__init__(d_model, num_heads)
+
+    found = verdict("multi-head-attention", {**names, "MultiHeadAttention": MultiHeadAttention})
+    failed = [f for f in found.findings if not f.passed]
+    assert [f.name for f in failed] == ["sizes and masks that do not fit are refused"]
+    assert "does not name the number" in failed[0].message
+
+
+def test_a_mask_that_silently_gives_nan_is_told():
+    names = solutions("05_self_attention")
+
+    def self_attention(X, W_Q, W_K, W_V, mask=None):
+        scores = (X @ W_Q) @ (X @ W_K).T / W_K.shape[1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        return weights @ (X @ W_V), weights
+
+    found = verdict("self-attention", {**names, "self_attention": self_attention})
+    failed = [f for f in found.findings if not f.passed]
+    assert [f.name for f in failed] == ["a mask that cannot work is refused, and names why"]

@@ -1,0 +1,88 @@
+"""The checks of notebook 06: right answers pass, wrong ones are named."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.reference.solutions import solutions
+from course_utils.checks import judge
+from course_utils.notebook import _judge
+
+MUTANTS = Path(judge.__file__).parents[2] / "autograder" / "mutants"
+EXERCISES = ("encoder-layer", "decoder-layer", "transformer", "greedy-decode", "find-the-bug")
+
+
+def verdict(exercise: str, names: dict, seeds=(11,)):
+    return _judge(judge.make_plan(exercise, seeds), names)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_answers_in_the_source_get_all_points_on_visible_and_on_fresh_numbers(exercise):
+    names = solutions("06_transformer")
+    for seeds in (judge.VISIBLE_SEEDS, (7, 12345)):
+        found = verdict(exercise, names, seeds)
+        assert found.passed, [f.message for f in found.findings if not f.passed]
+        assert found.points == pytest.approx(found.max_points)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_nothing_written_earns_nothing(exercise):
+    assert verdict(exercise, {}).points == 0
+
+
+def mutants():
+    return [
+        (exercise, path)
+        for exercise in EXERCISES
+        for path in sorted((MUTANTS / exercise).glob("*.py"))
+    ]
+
+
+@pytest.mark.parametrize(("exercise", "path"), mutants(), ids=lambda x: getattr(x, "stem", x))
+def test_every_mutant_is_judged_as_its_name_says(exercise, path):
+    source = path.read_text(encoding="utf-8")
+    names: dict = {}
+    exec(compile(source, str(path), "exec"), names)
+    found = verdict(exercise, names)
+    if path.stem.startswith("right"):
+        assert found.passed, [f.message for f in found.findings if not f.passed]
+        return
+    assert not found.passed
+    named = source.splitlines()[0].removeprefix("# misconception: ")
+    if named != "none":
+        assert found.misconception == named
+
+
+def test_other_names_than_those_given_are_told():
+    names = solutions("06_transformer")
+    good = names["EncoderLayer"]
+
+    class EncoderLayer(good):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            self.other = self.attention
+            del self.attention
+
+    found = verdict("encoder-layer", {"EncoderLayer": EncoderLayer})
+    assert found.points == 0
+    assert "keep the names given" in found.findings[0].message
+
+
+def test_a_decoder_that_never_ends_is_stopped_by_its_step():
+    def greedy_decode(step, first, end, max_length):
+        tokens = first[:, None]
+        while True:
+            step(tokens)
+
+    found = verdict("greedy-decode", {"greedy_decode": greedy_decode})
+    assert found.points == 0
+    assert "more than 60 times" in found.findings[0].message
+
+
+def test_what_ships_about_the_bugs_does_not_spell_the_answers_out():
+    stored = judge._stored("find-the-bug")
+    assert stored
+    assert all(array.dtype == "uint8" for array in stored.values())
+    source = Path(judge.__file__).parents[1].joinpath("bugs.py").read_text(encoding="utf-8")
+    wired = source[source.index("_WIRED =") :].splitlines()[0]
+    assert "leak" not in wired and "padding" not in wired and "positions" not in wired

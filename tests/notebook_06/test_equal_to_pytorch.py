@@ -1,0 +1,142 @@
+"""The reference answers of notebook 06 against torch.nn.Transformer, and their refusals."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from autograder.reference.solutions import solutions
+from course_utils.multi_head import MultiHeadAttention, recording
+
+ANSWERS = solutions("06_transformer")
+OURS_TO_TORCH = {
+    "cross_attention": "multihead_attn",
+    "attention": "self_attn",
+    "feed_forward.0": "linear1",
+    "feed_forward.2": "linear2",
+    "encoder_layers": "encoder.layers",
+    "decoder_layers": "decoder.layers",
+    "encoder_norm": "encoder.norm",
+    "decoder_norm": "decoder.norm",
+}
+
+
+def renamed(state: dict) -> dict:
+    found = {}
+    for name, value in state.items():
+        for ours, torchs in OURS_TO_TORCH.items():
+            name = name.replace(ours, torchs)
+        found[name] = value
+    return found
+
+
+def torch_transformer(model, num_heads, d_ff, norm_first):
+    layers = len(model.encoder_layers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = nn.Transformer(
+            model.d_model,
+            num_heads,
+            layers,
+            layers,
+            d_ff,
+            dropout=0.0,
+            batch_first=True,
+            norm_first=norm_first,
+        )
+    state = renamed(model.state_dict())
+    theirs.load_state_dict({name: state[name] for name in theirs.state_dict()})
+    return theirs
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_the_transformer_equals_torchs_with_its_weights(norm_first, training):
+    torch.manual_seed(3)
+    ours = ANSWERS["Transformer"](16, 4, 3, 24, 13, 17, norm_first).train(training)
+    for parameter in ours.parameters():  # norms and biases start as ones and zeros: shake them
+        nn.init.normal_(parameter, std=0.3)
+    theirs = torch_transformer(ours, 4, 24, norm_first).train(training)
+    source, target = torch.randint(1, 13, (3, 7)), torch.randint(1, 17, (3, 5))
+    mask = torch.arange(7)[None] < torch.tensor([7, 4, 2])[:, None]
+    with torch.set_grad_enabled(training):
+        x = theirs(
+            ours.embed(source, ours.source_embedding, ours.source_positions),
+            ours.embed(target, ours.target_embedding, ours.target_positions),
+            tgt_mask=torch.ones(5, 5, dtype=torch.bool).triu(1),
+            src_key_padding_mask=~mask,
+            memory_key_padding_mask=~mask,
+        )
+        difference = (ours(source, target, mask) - ours.readout(x)).abs().max()
+    assert difference < 1e-5
+
+
+def test_the_gradients_of_both_agree():
+    torch.manual_seed(4)
+    ours = ANSWERS["Transformer"](8, 2, 2, 12, 9, 9, True).double()
+    theirs = torch_transformer(ours, 2, 12, True).double()
+    theirs.load_state_dict(
+        {n: v for n, v in renamed(ours.state_dict()).items() if n in theirs.state_dict()}
+    )
+    source, target = torch.randint(1, 9, (2, 4)), torch.randint(1, 9, (2, 3))
+    ours(source, target).sum().backward()
+    embedded = [
+        ours.embed(source, ours.source_embedding, ours.source_positions),
+        ours.embed(target, ours.target_embedding, ours.target_positions),
+    ]
+    causal = torch.ones(3, 3, dtype=torch.bool).triu(1)
+    ours.readout(theirs(*embedded, tgt_mask=causal)).sum().backward()
+    mine = renamed(dict(ours.named_parameters()))
+    for name, parameter in theirs.named_parameters():
+        torch.testing.assert_close(mine[name].grad, parameter.grad, atol=1e-8, rtol=1e-6)
+
+
+def test_a_sequence_beyond_the_positions_is_refused_with_both_numbers():
+    model = ANSWERS["Transformer"](8, 2, 1, 8, 9, 9, max_length=5)
+    with pytest.raises(ValueError, match=r"6.*5"):
+        model(torch.ones(1, 6).long(), torch.ones(1, 2).long())
+    with pytest.raises(ValueError, match=r"7.*5"):
+        model(torch.ones(1, 2).long(), torch.ones(1, 7).long())
+
+
+@pytest.mark.parametrize(
+    "mask", [torch.ones(2, 4), torch.ones(2, 5).bool(), torch.zeros(2, 4).bool()]
+)
+def test_a_source_mask_that_cannot_work_is_refused(mask):
+    model = ANSWERS["Transformer"](8, 2, 1, 8, 9, 9)
+    with pytest.raises((TypeError, ValueError)):
+        model(torch.ones(2, 4).long(), torch.ones(2, 3).long(), mask)
+
+
+def test_heads_that_do_not_divide_the_size_are_refused():
+    with pytest.raises(ValueError, match=r"d_model = 10 .* num_heads = 4"):
+        ANSWERS["EncoderLayer"](10, 4, 8)
+
+
+def test_words_under_padding_and_longer_neighbours_change_nothing():
+    torch.manual_seed(0)
+    model = ANSWERS["Transformer"](16, 4, 2, 24, 13, 13).eval()
+    target = torch.randint(1, 13, (1, 4))
+    alone = torch.randint(1, 13, (1, 3))
+    padded = torch.cat([alone, torch.randint(1, 13, (1, 5))], dim=1)
+    mask = torch.arange(8)[None] < 3
+    torch.testing.assert_close(model(alone, target), model(padded, target, mask), atol=1e-5, rtol=0)
+
+
+def test_recording_keeps_the_maps_inside_the_block_only():
+    torch.manual_seed(0)
+    model = ANSWERS["Transformer"](8, 2, 2, 8, 9, 9).eval()
+    source, target = torch.randint(1, 9, (1, 5)), torch.randint(1, 9, (1, 3))
+    plain = model(source, target)
+    with recording(model) as maps:
+        recorded = model(source, target)
+    torch.testing.assert_close(plain, recorded, atol=1e-5, rtol=0)
+    assert len(maps) == 6
+    for name, calls in maps.items():
+        assert len(calls) == 1
+        torch.testing.assert_close(calls[0].sum(-1), torch.ones(calls[0].shape[:-1]))
+        assert calls[0].shape[1] == 2, name
+    model(source, target)
+    assert all(len(calls) == 1 for calls in maps.values())
+    assert not any(m.keeps_weights for m in model.modules() if isinstance(m, MultiHeadAttention))
