@@ -1,16 +1,21 @@
 """Numbers for the pen-and-paper questions: the course's, fresh ones from a seed, or your own.
 
-numbers()                    the course's own matrices
-numbers(7)                   other matrices, the same for everyone who says 7
-numbers_of("ada")            matrices that belong to the student with that id
-practise("self-attention", 7)  a question on fresh numbers, with hints and a worked solution
+- `numbers()`: the course's own matrices
+- `numbers(7)`: other matrices, the same for everyone who says 7
+- `numbers_of("ada")`: matrices that belong to the student with that id
+- `my_numbers(student_id)`: what a notebook works on, the course's or the student's own
+- `practise("self-attention", 7)`: a question on fresh numbers, with hints and a worked solution
 """
 
 import hashlib
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
+
+from course_utils import register
 
 DECIMALS = 3
 # A number counts as right when it is off by at most one in the last place that was asked for.
@@ -72,6 +77,26 @@ def numbers_of(student: str | None) -> Numbers:
         return COURSE
     digest = hashlib.sha256(f"attention by hand: {name}".encode()).digest()
     return _draw(np.random.default_rng(list(digest)))
+
+
+@cache
+def own_numbers() -> bool:
+    """Whether the instructor gives every student graded numbers of their own.
+
+    The switch is `own_numbers = true` under `[course]` in the register, which students and the
+    grader share.
+    """
+    content = tomllib.loads(register.REGISTER.read_text(encoding="utf-8"))
+    return bool(content.get("course", {}).get("own_numbers", False))
+
+
+def my_numbers(student_id: str = "") -> Numbers:
+    """The numbers that are graded: the course's, or, where that is switched on, the student's."""
+    if not own_numbers():
+        return COURSE
+    if not plain_id(student_id):
+        _show("Every student has numbers of their own here: put your id into `student_id`.")
+    return numbers_of(student_id)
 
 
 def plain_id(student: str | None) -> str:

@@ -31,7 +31,7 @@ from course_utils import check, practice, ready
 
 # %%
 student_id = ""
-given = practice.numbers_of(student_id)
+given = practice.my_numbers(student_id)
 
 # %% [markdown]
 # ## 1 One query

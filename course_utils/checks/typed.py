@@ -35,6 +35,7 @@ def typed_exercise(
 
     def asks(rng: np.random.Generator, student: str | None = None) -> list[Ask]:
         # The numbers are fixed, or the student's own: `rng` has nothing to draw here.
+        student = student if practice.own_numbers() else None
         given = practice.numbers_of(student)
         matrices = {name: getattr(given, name) for name in practice.question(question).given}
         label = OWN if practice.plain_id(student) else COURSE

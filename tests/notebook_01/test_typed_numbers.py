@@ -15,6 +15,12 @@ EXERCISES = {
 }
 
 
+@pytest.fixture
+def own_numbers(monkeypatch):
+    """The instructor's switch, on."""
+    monkeypatch.setattr(practice, "own_numbers", lambda: True)
+
+
 def solved(question: str, student: str = "", digits: int = 3) -> dict:
     numbers = practice.numbers_of(student)
     return {n: a.round(digits).tolist() for n, a in practice.solve(question, numbers).items()}
@@ -28,7 +34,9 @@ def test_three_decimals_are_enough_and_two_are_not_always(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_the_visible_check_needs_nothing_that_only_instructors_have(exercise, monkeypatch):
+def test_the_visible_check_needs_nothing_that_only_instructors_have(
+    exercise, monkeypatch, own_numbers
+):
     def gone(exercise_id):
         raise ModuleNotFoundError("autograder")
 
@@ -69,13 +77,26 @@ def test_a_slip_is_named_from_where_it_starts():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_each_student_can_have_numbers_of_their_own(exercise):
+def test_an_id_changes_nothing_where_the_instructor_has_not_switched_it_on(exercise):
+    assert not practice.own_numbers()
+    assert verdict(exercise, solved(EXERCISES[exercise]), (7, 8), student="ada").passed
+    assert practice.my_numbers("ada") is practice.COURSE
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_each_student_can_have_numbers_of_their_own(exercise, own_numbers):
     question = EXERCISES[exercise]
     assert verdict(exercise, solved(question, "ada"), (7, 8), student="Ada").passed
     assert not verdict(exercise, solved(question), (7, 8), student="ada").passed
 
 
-def test_answers_to_other_numbers_are_flagged():
+def test_the_notebook_asks_for_an_id_where_it_needs_one(own_numbers, capsys):
+    practice.my_numbers("")
+    assert "put your id into `student_id`" in capsys.readouterr().out
+    assert practice.my_numbers("ada").q.tolist() == practice.numbers_of("ADA").q.tolist()
+
+
+def test_answers_to_other_numbers_are_flagged(own_numbers):
     course = verdict("self-attention-numbers", solved("self-attention"), (7,), student="ada")
     assert course.misconception == "course-numbers"
     copied = solved("self-attention", "bob") | {"student_id": "bob"}
@@ -83,7 +104,7 @@ def test_answers_to_other_numbers_are_flagged():
     assert other.misconception == "numbers-of-another-id" and other.points == 0
 
 
-def test_a_slip_is_named_on_numbers_of_ones_own_too():
+def test_a_slip_is_named_on_numbers_of_ones_own_too(own_numbers):
     given = practice.numbers_of("ada")
     scores = given.X @ given.q
     found = verdict("single-query-numbers", {"scores": scores.tolist()}, (7,), student="ada")
