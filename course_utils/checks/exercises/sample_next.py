@@ -32,7 +32,8 @@ QUESTIONS = {  # label: (named arguments, number of draws)
 def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (named, count) in QUESTIONS.items():
-        logits = rng.permutation(LOGITS + rng.uniform(-0.1, 0.1, V)) + rng.uniform(-1, 1)
+        # Shifted down, so that a logit of 0 for what is left out would stand out.
+        logits = rng.permutation(LOGITS + rng.uniform(-0.1, 0.1, V)) - rng.uniform(1, 2)
         options = {
             "target": "sample_next",
             "args": [logits],
