@@ -90,7 +90,9 @@ def counting(variant: str, seed: int) -> Figures:
 
 def recurrent_spaces(variant: str, seed: int) -> Figures:
     task = remove_spaces(blank=variant == "blank")
-    model, _ = train(task, lengths=range(4, 17), steps=1000, seed=seed, attention=dot_product)
+    model, _ = train(
+        task, lengths=range(4, 17), steps=3000, decay=True, seed=seed, attention=dot_product
+    )
     return {f"exact {n}": accuracy(model, task, n)["exact"] for n in (8, 16, 20, 24)}
 
 
@@ -105,13 +107,16 @@ def probing(variant: str, seed: int) -> Figures:
 
 def beyond(variant: str, seed: int) -> Figures:
     task = change_case()
-    model, _ = train(task, lengths=range(2, 13), steps=1000, seed=seed, **BEYOND[variant])
+    slots = BEYOND[variant]
+    model, _ = train(task, lengths=range(2, 13), steps=2000, decay=True, seed=seed, **slots)
     return {f"characters {n}": accuracy(model, task, n, 128)["characters"] for n in (4, 12, 16, 24)}
 
 
 def taken_apart(variant: str, seed: int) -> Figures:
     task = change_case()
-    model, _ = train(task, lengths=range(2, 17), steps=2000, seed=seed, attention=dot_product)
+    model, _ = train(
+        task, lengths=range(2, 17), steps=2000, decay=True, seed=seed, attention=dot_product
+    )
     batch = task.draw(256, 12, seed=-1)
     right, other = batch.target, batch.target.roll(1, dims=0)
     with torch.no_grad():

@@ -28,10 +28,14 @@ def train(
     steps: int,
     seed: int = 0,
     lr: float = 3e-3,
+    decay: bool = False,
     show: bool = False,
     **slots,
 ) -> tuple[Seq2Seq, History]:
-    """A `Seq2Seq` with these slots, trained for some steps on lines of these lengths."""
+    """A `Seq2Seq` with these slots, trained for some steps on lines of these lengths.
+
+    With `decay` the learning rate falls to zero, in a straight line.
+    """
     seed_everything(seed)
     model = Seq2Seq(len(task.tokens), **slots)
     per_epoch = min(steps, STEPS_PER_EPOCH)
@@ -42,6 +46,7 @@ def train(
         sequence_loss,
         epochs=max(1, steps // per_epoch),
         lr=lr,
+        schedule=(lambda step: 1 - (step - 1) / steps) if decay else None,
         seed=seed,
         show=show,
     )

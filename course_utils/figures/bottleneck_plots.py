@@ -55,7 +55,7 @@ def curves(
     if mark is not None:
         axis.axvline(mark[0], color="#777777", linewidth=1)
         axis.annotate(
-            mark[1], (mark[0], axis.get_ylim()[1]), xytext=(4, -10), textcoords="offset points",
+            mark[1], (mark[0], axis.get_ylim()[0]), xytext=(4, 5), textcoords="offset points",
             fontsize=8, color="#555555",
         )  # fmt: skip
     axis.spines[["top", "right"]].set_visible(False)
