@@ -21,13 +21,13 @@ from course_utils.data import builtin_corpus, encode, load_corpus
 from course_utils.training import seed_everything
 from course_utils.transformer_training import (
     RECIPES,
+    TRANSFORMER_RESULTS,
     make_translator,
     train_translator,
     translate,
 )
-from course_utils.translation_report import RESULTS, Result, add_result, bleu, read_results
+from course_utils.translation_report import Result, add_result, bleu, read_results
 
-TABLE = RESULTS.with_name("transformer_results.csv")
 NAME = "transformer"
 
 
@@ -81,9 +81,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    done = [(r.budget, r.seed) for r in read_results(TABLE)]
+    done = [(r.budget, r.seed) for r in read_results(TRANSFORMER_RESULTS)]
     if not options.builtin and (options.budget, options.seed) in done:
-        print(f"The table {TABLE.name} has this run already; delete its line to repeat it.")
+        print(
+            f"The table {TRANSFORMER_RESULTS.name} has this run already; delete its line to repeat it."
+        )
         return
     corpus = builtin_corpus() if options.builtin else load_corpus("de")
     if not options.builtin and corpus.name.startswith("Built-in"):
@@ -91,8 +93,8 @@ def main() -> None:
     name = "builtin" if options.builtin else "multi30k"
     result = measure(options.budget, options.seed, encode(corpus), name)
     if not options.builtin:
-        add_result(result, TABLE)
-        print(f"written to {TABLE}")
+        add_result(result, TRANSFORMER_RESULTS)
+        print(f"written to {TRANSFORMER_RESULTS}")
 
 
 if __name__ == "__main__":

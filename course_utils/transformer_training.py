@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -17,6 +18,8 @@ from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
 from course_utils.training import History, fit
 
+# Runs that come with the course, written by benchmarks/transformer_bleu.py.
+TRANSFORMER_RESULTS = Path(__file__).parent / "data" / "transformer_results.csv"
 LONGEST = 64  # positions; longer sentences are left out of the training
 
 Decode = Callable[[Callable[[Tensor], Tensor], Tensor, int, int], Tensor]

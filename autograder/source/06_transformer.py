@@ -192,7 +192,7 @@ from course_utils.figures.transformer import gradient_plot
 
 
 def gradient_sizes(norm_first, layers, seed, d_model=32):
-    """The size of the gradient at the matrices of the bottom layer and of the top layer."""
+    """Gradients at the bottom and the top layer's first matrix, and the spread of x at the top."""
     torch.manual_seed(seed)
     stack = [EncoderLayer(d_model, 4, 4 * d_model, norm_first) for _ in range(layers)]
     for parameter in (p for layer in stack for p in layer.parameters() if p.dim() > 1):
@@ -200,9 +200,10 @@ def gradient_sizes(norm_first, layers, seed, d_model=32):
     x = torch.randn(8, 10, d_model)
     for layer in stack:
         x = layer(x)
-    x = nn.functional.layer_norm(x, (d_model,))  # both stacks end in a norm
-    (x * torch.randn_like(x)).mean().backward()
-    return [stack[n].feed_forward[0].weight.grad.norm().item() for n in (0, -1)]
+    output = nn.functional.layer_norm(x, (d_model,))  # both stacks end in a norm
+    (output * torch.randn_like(output)).mean().backward()
+    bottom, top = (stack[n].feed_forward[0].weight.grad.norm().item() for n in (0, -1))
+    return bottom, top, x.std().item()
 
 
 depths = (2, 4, 8, 16)
@@ -210,20 +211,20 @@ if ready("encoder-layer"):
     sizes = {}
     for norm_first, name in ((False, "norm after"), (True, "norm first")):
         runs = [[gradient_sizes(norm_first, n, seed) for seed in range(4)] for n in depths]
-        sizes[name] = torch.tensor(runs).mean(dim=1)  # [depths, 2]
-        for n, (bottom, top) in zip(depths, sizes[name].tolist()):
-            print(f"{name}, {n:2} layers: bottom {bottom:.3f}, top {top:.3f}")
+        sizes[name] = torch.tensor(runs).mean(dim=1)  # [depths, 3]
+        for n, (bottom, top, x) in zip(depths, sizes[name].tolist()):
+            print(f"{name}, {n:2} layers: bottom {bottom:.3f}, top {top:.3f}, spread of x {x:.1f}")
     display(gradient_plot(depths, sizes))
 
 # %% [markdown]
-# With the norm **after**, the top layer gets a gradient that is as large in a deep stack as in a
-# shallow one, while less and less reaches the bottom: each norm on the way down shrinks what comes
-# along the direct path. Steps that suit the bottom are too large for the top; such a stack wants a
-# careful start (the warm-up below).
+# With the norm **after**, `x` is brought back to spread 1 at every layer. The top layer's gradient is
+# as large in a deep stack as in a shallow one, though a step now moves many layers at once. Such a
+# stack wants a careful start: the warm-up below.
 #
-# With the norm **first**, the direct path is free of norms. The bottom layer gets its gradient
-# whatever the depth, and the top layer's shrinks as the stack grows. We train with
-# `norm_first=True`.
+# With the norm **first**, nothing stands on the direct path. `x` grows as layers add to it, so each
+# further layer changes it by a smaller share, and the top layer's gradient shrinks with the depth:
+# steps become gentler by themselves. The bottom layer keeps its gradient, whatever the depth. We
+# train with `norm_first=True`.
 
 # %% [markdown]
 # ## 4 The decoder layer
@@ -699,6 +700,7 @@ if ready("transformer", "greedy-decode"):
 # BLEU on the test set, with *your* `greedy_decode`, beside the runs of notebook 04.
 
 # %%
+from course_utils.transformer_training import TRANSFORMER_RESULTS
 from course_utils.translation_report import Result, bleu, comparison_text, read_results, summarise
 
 if ready("transformer", "greedy-decode"):
@@ -716,20 +718,22 @@ if ready("transformer", "greedy-decode"):
         score.tokens,
         score.plain,
     )
-    measured = [run for run in read_results() if run.budget == "quick"]
+    ours = [*read_results(), *read_results(TRANSFORMER_RESULTS)]
+    measured = [run for run in ours if run.budget == "quick"]
     print()
     print(comparison_text(summarise([*measured, mine])))
 
 # %% [markdown]
-# Rows with several runs are ours, measured on Multi30k. Compare them with your row only if yours was
-# trained on Multi30k too.
+# The other rows are ours, measured on Multi30k in the quick budget. Compare yours with them only if it
+# was trained on Multi30k too.
 
 # %% [markdown]
 # ### Where it wins
 #
-# A recurrent translator must carry a sentence through its states, step by step. Here every word is one
-# step away from every other. See how BLEU holds up as sentences get longer, and what training costs:
-# all target positions are computed at once.
+# A recurrent translator carries a sentence through its states, step by step. Here every word is one
+# step away from every other, and all target positions are computed at once. Look at BLEU for short
+# and for long sentences, and at the seconds an epoch takes. Do the same for your translator of
+# notebook 04: where is the gap largest?
 
 # %%
 if ready("transformer", "greedy-decode"):
@@ -815,7 +819,7 @@ epochs, per_epoch = {"smoke": (1, 8), "quick": (10, 40), "full": (15, 40)}[budge
 suspects = {}
 for letter in "abc":
     suspects[letter] = bugs.faulty_model(letter)
-    history = fit(
+    record = fit(
         suspects[letter],
         lambda epoch: list(bugs.training_batches(epoch, batches=per_epoch)),
         bugs.reversal_loss,
@@ -824,11 +828,12 @@ for letter in "abc":
         device="cpu",
         show=False,
     )
-    losses = [f"{value:.3f}" for value in history.column("train_loss")]
+    losses = [f"{value:.3f}" for value in record.column("train_loss")]
     print(f"model {letter.upper()}: training loss", " ".join(losses))
 
 # %% [markdown]
-# A model that guesses among all letters has a loss of about 2.1.
+# A model that guesses among all letters has a loss of about 2.1. (In the smoke budget all three are
+# hardly trained, and show little.)
 #
 # ### Samples
 
@@ -860,7 +865,8 @@ for letter, suspect in suspects.items():
 
 # %% [markdown]
 # And their maps. `look` shows where a model looks while it reads the right answer; with `beside` the
-# line is padded (shown as `·`).
+# line is padded (shown as `·`). Some faults of the list below share their symptoms: a map tells them
+# apart.
 
 # %%
 letter, kind, beside = "a", "itself", None  # try "b", "c"; "source"; beside="abcdefghab"
