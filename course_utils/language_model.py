@@ -134,7 +134,7 @@ RECIPES = {
     "smoke": Recipe(
         epochs=1, batch_size=32, rising_steps=10, examples=800, sizes=Sizes(64, 4, 2, 128, 0.0)
     ),
-    "quick": Recipe(epochs=8),
+    "quick": Recipe(epochs=10, batch_size=32),
     "full": Recipe(epochs=16, sizes=Sizes(192, 6, 4, 512)),
 }
 

@@ -152,7 +152,7 @@ for name, prefix in (("causal", 0), ("two-way source", source.shape[1])):
 # it cannot reason back and forth. Does it cost anything here? We measure.
 
 # %% [markdown]
-# ### Train both (quick: about 3 minutes each on two cores)
+# ### Train both (quick: about 2 minutes each on two cores)
 #
 # Same sizes, same data, same seed. Only the mask differs.
 
@@ -531,7 +531,7 @@ with torch.no_grad():
 # choose what to keep. Ours cannot.)
 
 # %% [markdown]
-# ### What training costs (quick: about 20 seconds)
+# ### What training costs (quick: about 10 seconds)
 #
 # One layer of each, one sequence, forward and backward. We measure the time and count the bytes
 # that are kept for the backward pass. The **slope** on logarithmic axes is the power of the
@@ -591,7 +591,7 @@ if ready("cached-self-attention"):
     print(words)
 
 # %% [markdown]
-# ### What each one forgets: a recall task (quick: about 2 minutes)
+# ### What each one forgets: a recall task (quick: about a minute)
 #
 # First come pairs of a key and a value, one pair a step. Then the keys come again, alone and in
 # another order, and the model has to say the value of each:
@@ -605,7 +605,7 @@ if ready("cached-self-attention"):
 from course_utils.sequence_models import KINDS, Recall, recall_accuracy, train_recall
 
 task = Recall()
-steps = {"smoke": 80, "quick": 600, "full": 3000}[budget]
+steps = {"smoke": 60, "quick": 600, "full": 3000}[budget]
 recall_models = {}
 for kind in KINDS:
     recall_models[kind], history = train_recall(kind, task, steps=steps, show=False)
