@@ -2,7 +2,7 @@
 
     python benchmarks/translation_table.py                  # what is missing of the quick budget
     python benchmarks/translation_table.py --budget full --seeds 0 --mechanisms scaled
-    python benchmarks/translation_table.py --runs 1         # the next missing run only
+    python benchmarks/translation_table.py --minutes 8      # stop then; call it again to go on
 
 Every finished run is a line in course_utils/data/translation_results.csv. A run that was cut
 off goes on from its last epoch; runs that are in the table already are not repeated.
@@ -56,32 +56,39 @@ def model_path(mechanism: str, budget: str, seed: int, source: str = "de") -> Pa
     return models_folder() / f"translation-{source}-{mechanism}-{budget}-{seed}.pt"
 
 
-def measure(key: str, budget: str, seed: int, data) -> Result:
-    """Train one model and score it on the test set."""
+def measure(key: str, budget: str, seed: int, data, seconds: float | None) -> Result | None:
+    """Train one model and score it on the test set; None if the time was over before the end."""
     name, make = MECHANISMS[key]
     recipe = RECIPES[budget]
     seed_everything(seed)
     attention = make(recipe.sizes.encoder, recipe.sizes.decoder)
     model = make_translator(data, attention, recipe.sizes)
     path = model_path(key, budget, seed, data.corpus.languages[0])
+    checkpoint, used = path.with_suffix(".run.pt"), path.with_suffix(".cpu.txt")
+    before = float(used.read_text()) if checkpoint.exists() and used.exists() else 0.0
     cpu = time.process_time()
     history = train_translator(
-        model, data, recipe, seed=seed, checkpoint=path.with_suffix(".run.pt"), show=False
+        model, data, recipe, seed=seed, checkpoint=checkpoint, pause_after=seconds, show=False
     )
-    cpu = (time.process_time() - cpu) / 60
+    cpu = before + time.process_time() - cpu
+    if len(history.records) < recipe.epochs:
+        used.write_text(str(cpu))
+        print(f"paused after epoch {len(history.records)} of {recipe.epochs}; run it again")
+        return None
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), path)
     for record in history.records:
         print("   ", {key: round(value, 3) for key, value in record.items()})
     score = bleu([one.words for one in translate(model, data)], data)
     print(score)
-    path.with_suffix(".run.pt").unlink(missing_ok=True)
+    for leftover in (checkpoint, used):
+        leftover.unlink(missing_ok=True)
     return Result(
         mechanism=name,
         seed=seed,
         budget=budget,
         minutes=round(history.seconds / 60, 2),
-        cpu_minutes=round(cpu, 2),
+        cpu_minutes=round(cpu / 60, 2),
         valid_loss=round(history.best_loss, 4),
         bleu_tokens=round(score.tokens, 2),
         bleu_plain=round(score.plain, 2),
@@ -93,7 +100,7 @@ def main() -> None:
     options.add_argument("--budget", default="quick", choices=["quick", "full"])
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
-    options.add_argument("--runs", type=int, default=None, help="stop after this many runs")
+    options.add_argument("--minutes", type=float, default=None, help="begin no epoch after that")
     options.add_argument("--output", type=Path, default=RESULTS)
     chosen = options.parse_args()
     data = encode(load_corpus("de"))
@@ -106,12 +113,18 @@ def main() -> None:
         for key in chosen.mechanisms
         if (MECHANISMS[key][0], seed, chosen.budget) not in done
     ]
-    for key, seed in left[: chosen.runs]:
+    started = time.perf_counter()
+    for count, (key, seed) in enumerate(left):
         print(f"{MECHANISMS[key][0]}, seed {seed}, {chosen.budget}; load {os.getloadavg()[0]:.1f}")
-        result = measure(key, chosen.budget, seed, data)
+        seconds = None
+        if chosen.minutes is not None:
+            seconds = 60 * chosen.minutes - (time.perf_counter() - started)
+        result = measure(key, chosen.budget, seed, data, seconds)
+        if result is None:
+            print(f"{len(left) - count} runs are left.")
+            break
         add_result(result, chosen.output)
         print(result, flush=True)
-    print(f"{max(0, len(left) - (chosen.runs or len(left)))} runs are left.")
     rows = [r for r in read_results(chosen.output) if r.budget == chosen.budget]
     print(comparison_text(summarise(rows)))
 

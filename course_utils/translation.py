@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ RECIPES = {
         rising_steps=40,
         sizes=Sizes(words=96, encoder=96, decoder=96, dropout=0.0),
     ),
-    "quick": Recipe(epochs=6),
+    "quick": Recipe(epochs=5),
     "full": Recipe(epochs=12),
 }
 
@@ -201,12 +202,15 @@ def train_translator(
     *,
     seed: int = 0,
     loss_of: Callable[[nn.Module, Batch], tuple[Tensor, int]] = translation_loss,
+    pause_after: float | None = None,
     **how,
 ) -> History:
     """Train, show the progress, and keep the weights of the lowest validation loss.
 
-    `how` goes to `fit`: `checkpoint`, `max_seconds`, `show` and so on.
+    After `pause_after` seconds no new epoch begins; with a `checkpoint`, the same call goes on
+    from there. `how` goes to `fit`: `checkpoint`, `max_seconds`, `show` and so on.
     """
+    started = time.perf_counter()
     examples = data.train[: recipe.examples]
     steps = recipe.epochs * len(length_batches(examples, recipe.batch_size))
 
@@ -219,9 +223,14 @@ def train_translator(
         loss = mean_loss(model, data.valid, loss_of)
         return {"loss": loss, "perplexity": math.exp(loss)}
 
+    def batches(epoch: int) -> list[Batch]:
+        if pause_after is not None and time.perf_counter() - started > pause_after:
+            raise KeyboardInterrupt  # as the interrupt button does: `fit` keeps what it has
+        return length_batches(examples, recipe.batch_size, seed=1000 * seed + epoch)
+
     return fit(
         model,
-        lambda epoch: length_batches(examples, recipe.batch_size, seed=1000 * seed + epoch),
+        batches,
         loss_of,
         epochs=recipe.epochs,
         optimiser=lambda parameters, lr: torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98)),
