@@ -478,7 +478,7 @@ def what_is_off(expected: np.ndarray, answer, tolerance: float = TOLERANCE) -> s
     )
     return (
         f"{off.size - int(off.sum())} of {off.size} numbers are right. "
-        f"Look at {place}: you have {_short(float(got[first]))}."
+        f"Look at {place}: you have {float(got[first]):.6g}."
     )
 
 
@@ -517,12 +517,14 @@ def _words(name: str) -> str:
 
 
 def _short(value: float) -> str:
-    """A number in at most five digits, without a tail of zeros."""
-    rounded = round(float(value), 4)
-    if rounded == 0 and value != 0:
+    """A number with at most four decimals, without a tail of zeros; powers of ten if need be."""
+    value = float(value)
+    if value == int(value) and abs(value) < 1e7:
+        return str(int(value))
+    if abs(value) >= 1e4 or abs(value) < 5e-5:
         mantissa, _, power = f"{value:.2e}".partition("e")
         return rf"{mantissa} \cdot 10^{{{int(power)}}}"
-    return f"{rounded:g}" if abs(rounded) >= 1e4 else f"{rounded:.4f}".rstrip("0").rstrip(".")
+    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def _show(markdown: str, plain: str | None = None) -> None:

@@ -115,6 +115,13 @@ def test_an_answer_that_is_no_table_of_numbers_is_told_so(answer):
     assert "not a table of numbers" in said or "the shape should be" in said
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300, -2.5])
+def test_any_number_can_be_looked_at(number):
+    assert f"Look at number 2: you have {number:.6g}." in practice.what_is_off(
+        np.zeros(3), [0, number, 0]
+    )
+
+
 def test_a_question_that_does_not_exist_names_those_that_do():
     with pytest.raises(ValueError, match="single-query, self-attention, two-heads, columns"):
         practice.practise("three-heads", 1)
