@@ -10,11 +10,13 @@ from autograder.instructor.course import (
     assignments_in,
     open_course,
     open_gradebook,
+    roster_of,
     verdicts_of,
     write_file,
 )
 from autograder.instructor.late import refresh_penalties
-from autograder.instructor.marks import max_score, read_sheets
+from autograder.instructor.marks import max_score, read_sheets, with_roster
+from autograder.intake import RosterError
 
 
 @click.command(name="report")
@@ -31,7 +33,7 @@ def command(assignment, course, db, to):
         with open_gradebook(opened) as gradebook:
             assignments_in(gradebook, (assignment,))
             refresh_penalties(opened, gradebook, [assignment])
-            sheets = read_sheets(gradebook, assignment)
+            sheets = with_roster(read_sheets(gradebook, assignment), roster_of(opened))
             most = max_score(gradebook, assignment)
         if not any(sheet.submitted for sheet in sheets):
             raise CourseError(f"Nobody has handed in {assignment} yet, so there is no report.")
@@ -44,6 +46,6 @@ def command(assignment, course, db, to):
         )
         target = to or opened.root / "reports" / f"{assignment}.html"
         write_file(target, page)
-    except CourseError as problem:
+    except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
     click.echo(f"Wrote {target}.")

@@ -131,7 +131,7 @@ class HandedIn:
     content: bytes
     when: datetime
     kind: str
-    misconception: str = ""
+    misconceptions: tuple[str, ...] = ()
 
 
 def make_class(
@@ -142,28 +142,23 @@ def make_class(
     rng.shuffle(slots)
     kinds = ["hostile", "cut short", "unanswered", "late", "late"][: max(0, len(slots) - 3)]
     kinds += list(DAMAGES)[: max(0, len(slots) // 6)]
-    kinds += ["right"] * max(1, len(slots) // 5)
-    everyone = {name: _misconceived(name, rng) for name in assignments}
-    seen: set[str] = set()
-    handed_in = []
-    for (student, assignment), kind in zip(slots, kinds, strict=False):
-        handed_in.append(_hand_in(student, assignment, kind, None, rng))
-    for number, (student, assignment) in enumerate(slots[len(kinds) :]):
-        choices = everyone[assignment]
-        fresh = [answer for answer in choices if answer.misconception not in seen]
-        # Some mistakes are common: every fourth student makes one that another made before.
-        if choices and (number % 4 == 3 or not fresh):
-            answer = rng.choice(choices[:3] if fresh else [*choices, None])
-        else:
-            answer = fresh[0] if fresh else None
-        if answer is not None:
-            seen.add(answer.misconception)
-        kind = "misconception" if answer else "right"
-        handed_in.append(_hand_in(student, assignment, kind, answer, rng))
+    kinds += ["right"] * max(1, len(slots) // 8)
+    known = {name: _misconceived(name, rng) for name in assignments}
+    kinds += [""] * (len(slots) - len(kinds))
+    handed_in, seen = [], set()
+    for number, ((student, assignment), kind) in enumerate(zip(slots, kinds, strict=True)):
+        wrong = []
+        if kind in ("", "late"):
+            # Some mistakes are common: now and then someone makes one that another made before.
+            wrong = _mistakes(known[assignment], seen, number % 15 == 14, rng)
+            seen |= {answer.misconception for answer in wrong}
+        kind = kind or ("misconception" if wrong else "right")
+        handed_in.append(_hand_in(student, assignment, kind, wrong, rng))
     return sorted(handed_in, key=lambda file: (file.assignment, file.student))
 
 
 def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
+    """An answer for each known mistake; first those that no other exercise of ours has."""
     found = {}
     for exercise in register.exercises(assignment):
         for answer in bank(exercise.id):
@@ -171,11 +166,28 @@ def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
                 found.setdefault((exercise.id, answer.misconception), answer)
     answers = list(found.values())
     rng.shuffle(answers)
-    return answers
+    elsewhere = known_misconceptions([name for name in ASSIGNMENTS if name != assignment])
+    return sorted(answers, key=lambda answer: answer.misconception in elsewhere)
+
+
+def _mistakes(
+    answers: list[Answer], seen: set[str], common: bool, rng: random.Random
+) -> list[Answer]:
+    """What one student gets wrong: in each exercise a mistake that nobody made yet, if any is left."""
+    if common and answers:
+        return [rng.choice(answers[:3])]
+    chosen: dict[str, Answer] = {}
+    for answer in answers:
+        if answer.misconception not in seen and answer.exercise not in chosen:
+            chosen[answer.exercise] = answer
+            seen = seen | {answer.misconception}
+    if chosen or not answers:
+        return list(chosen.values())
+    return [rng.choice(answers)] if rng.random() < 0.4 else []
 
 
 def _hand_in(
-    student: str, assignment: str, kind: str, wrong: Answer | None, rng: random.Random
+    student: str, assignment: str, kind: str, wrong: list[Answer], rng: random.Random
 ) -> HandedIn:
     release = read_release(assignment)
     notebook = copy.deepcopy(release)
@@ -195,13 +207,11 @@ def _hand_in(
         content = nbformat.v4.writes(DAMAGES[kind](notebook)).encode()
         name = rng.choice([name, f"Copy of {name}", f"{assignment} (2).ipynb"])
     return HandedIn(
-        student, assignment, name, content, when, kind, wrong.misconception if wrong else ""
+        student, assignment, name, content, when, kind, tuple(a.misconception for a in wrong)
     )
 
 
-def _fill(
-    notebook: NotebookNode, assignment: str, wrong: Answer | None, rng: random.Random
-) -> None:
+def _fill(notebook: NotebookNode, assignment: str, wrong: list[Answer], rng: random.Random) -> None:
     sources = {}
     for exercise in register.exercises(assignment):
         right = [answer for answer in bank(exercise.id) if answer.right]
@@ -209,8 +219,7 @@ def _fill(
             sources[exercise.id] = rng.choice(right).source
         elif not exercise.checked and rng.random() < 0.85:
             sources[exercise.id] = rng.choice(WRITTEN)
-    if wrong is not None:
-        sources[wrong.exercise] = wrong.source
+    sources |= {answer.exercise: answer.source for answer in wrong}
     for cell in notebook.cells:
         grade_id = _marks(cell).get("grade_id")
         if grade_id in sources and _marks(cell).get("solution"):
@@ -293,7 +302,7 @@ def known_misconceptions(assignments: list[str]) -> set[str]:
 
 
 def misconceptions_shown(handed_in: list[HandedIn]) -> set[str]:
-    return {file.misconception for file in handed_in if file.misconception}
+    return {name for file in handed_in for name in file.misconceptions}
 
 
 def write_course(

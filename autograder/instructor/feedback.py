@@ -20,6 +20,7 @@ from autograder.grading import record
 from autograder.grading.course import CourseError, course_config, environment_on_path
 from autograder.instructor.course import Course
 from autograder.instructor.export import number
+from autograder.instructor.marks import is_extra
 from autograder.instructor.mathematics import markdown
 from course_utils import register
 
@@ -44,12 +45,13 @@ class FeedbackSheet(NbGraderPreprocessor):
         verdict = record.read_json(
             record.verdict_path(self._root(), about["assignment"], about["student"])
         )
+        extra = sum(e["most"] for e in exercises if e["extra"])
         complete = [e for e in exercises if not e["waiting"] and e["percent"] == 100]
         resources["feedback"] = {
             "title": _title(about["assignment"]),
             "name": name or about["student"],
             "score": number(max(0.0, about["score"])),
-            "max_score": number(about["max_score"]),
+            "max_score": number(about["max_score"] - extra),
             "penalty": number(about["late_penalty"]) if about["late_penalty"] else "",
             "waiting": sum(e["waiting"] for e in exercises),
             "solved": len(complete),
@@ -82,6 +84,8 @@ def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, 
         "written": written,
         "score": number(grade.score or 0.0),
         "points": number(grade.max_score),
+        "most": grade.max_score,
+        "extra": is_extra(marks["grade_id"]),
         "share": f"{share:.3f}",
         "percent": round(100 * share),
         "waiting": bool(grade.needs_manual_grade) and not untouched,
@@ -209,7 +213,7 @@ def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()
         converter.log.setLevel("ERROR")
         try:
             converter.start()
-        except (NbGraderException, SystemExit) as problem:
+        except (NbGraderException, SystemExit, OSError) as problem:
             raise CourseError(
                 f"nbgrader could not write all feedback for {assignment}: {problem}. What it "
                 "said stands above; the other pages are written."

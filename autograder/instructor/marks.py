@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from nbgrader.api import (
@@ -15,6 +16,9 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+
+from autograder.intake import roster
+from course_utils import register
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,30 @@ def read_sheets(gradebook: Gradebook, assignment: str) -> list[Sheet]:
     return sheets
 
 
+def with_roster(sheets: list[Sheet], people: Mapping[str, roster.Student]) -> list[Sheet]:
+    """The sheets with the roster's names where the gradebook has none, and with who is missing."""
+    found = []
+    for sheet in sheets:
+        person = people.get(sheet.student)
+        if person is not None and not (sheet.first_name or sheet.last_name):
+            sheet = replace(sheet, first_name=person.first_name, last_name=person.last_name)
+        found.append(sheet)
+    there = {sheet.student for sheet in sheets}
+    for name, p in people.items():
+        if name not in there:
+            found.append(Sheet(name, p.first_name, p.last_name, p.email, p.lms_id))
+    return sorted(found, key=lambda sheet: sheet.student)
+
+
 def max_score(gradebook: Gradebook, assignment: str) -> float:
-    """The most points that an assignment gives."""
-    return sum(cell.max_score for cell in _cells(gradebook, assignment))
+    """The points that count as all of an assignment: extra credit comes on top of them."""
+    return sum(c.max_score for c in _cells(gradebook, assignment) if not is_extra(c.name))
+
+
+def is_extra(cell: str) -> bool:
+    """Whether a graded cell belongs to an exercise for extra credit."""
+    exercise = cell.removesuffix("-check")
+    return any(entry.id == exercise and entry.extra for entry in register.exercises())
 
 
 def _cells(gradebook: Gradebook, assignment: str) -> list[GradeCell]:

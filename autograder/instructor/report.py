@@ -139,6 +139,7 @@ def _exercises(sheets: list[Sheet]) -> list[dict]:
                 "id": name,
                 "title": entry.title if entry else name,
                 "written": own[0].written,
+                "extra": bool(entry and entry.extra),
                 "points": number(most),
                 "mean": number(round(mean, 2)),
                 "share": f"{mean / most:.3f}",

@@ -25,6 +25,11 @@ def waiting(course):
         }
 
 
+def stored(answer, what):
+    """Whether formgrader has just written a grade or a comment."""
+    return f"/formgrader/api/{what}/" in answer.url and answer.request.method == "PUT" and answer.ok
+
+
 def test_a_written_answer_is_marked_and_comes_back_as_feedback(
     browser, screenshots, course, tmp_path, autograder
 ):  # fmt: skip
@@ -36,7 +41,13 @@ def test_a_written_answer_is_marked_and_comes_back_as_feedback(
         page = new_page(browser)
         page.goto(f"{server.address}/formgrader?token={server.token}")
         page.get_by_text(NAME).first.wait_for()
-        page.goto(f"{server.address}/formgrader/submissions/{notebook}")
+        # Formgrader fetches what is stored before it can store anything new.
+        with (
+            page.expect_response(lambda answer: "/formgrader/api/grades" in answer.url),
+            page.expect_response(lambda answer: "/formgrader/api/comments" in answer.url),
+        ):
+            page.goto(f"{server.address}/formgrader/submissions/{notebook}")
+        page.wait_for_load_state("networkidle")
         score = page.locator("input#reversal-map")
         score.wait_for()
         # The rubric and the model answer stand on the same page, under the student's answer.
@@ -45,12 +56,13 @@ def test_a_written_answer_is_marked_and_comes_back_as_feedback(
         assert page.get_by_text("Model answer").first.is_visible()
         answer, below = score.bounding_box()["y"], rubric.bounding_box()["y"]
         assert 0 < below - answer < 700
-        score.fill("0.5")
-        score.press("Tab")
-        comment = page.locator("textarea.comment").last
-        comment.fill("Half of it: say **why** the line falls.")
-        comment.press("Tab")
-        page.wait_for_timeout(1500)
+        with page.expect_response(lambda answer: stored(answer, "grade")):
+            score.fill("0.5")
+            score.press("Tab")
+        with page.expect_response(lambda answer: stored(answer, "comment")):
+            comment = page.locator("textarea.comment").last
+            comment.fill("Half of it: say **why** the line falls.")
+            comment.press("Tab")
         page.screenshot(path=screenshots / "formgrader.png", full_page=True)
         page.close()
     assert waiting(course).keys() == pile.keys() - {student}

@@ -109,6 +109,19 @@ def test_the_report_counts_what_the_records_say(course, autograder):
     assert 'role="img"' in page and "The same as a table" in page
 
 
+def test_the_report_knows_names_and_absentees_from_the_roster(course, autograder):
+    with gradebook_of(course) as gradebook:
+        for student in gradebook.students:
+            student.first_name = student.last_name = None
+        gradebook.db.commit()
+    with (course / "roster.csv").open("a", encoding="utf-8") as roster:
+        roster.write("zz9,Zed,Absent,zz9@uni.example,1,,\n")
+    assert autograder("report", NAME, "--course", course).exit_code == 0
+    page = (course / "reports" / f"{NAME}.html").read_text(encoding="utf-8")
+    assert "14 of 15 students handed in" in page
+    assert "Zed Absent" in page and "O&#39;Brien" in page
+
+
 def test_feedback_shows_points_and_messages_and_nothing_hidden(course, autograder):
     verdict = next(
         v for v in record.verdicts(course, NAME) if any(e["misconception"] for e in v["exercises"])
