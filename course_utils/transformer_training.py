@@ -129,8 +129,8 @@ class Recipe:
     d_ff: int = 512
     dropout: float = 0.1
     lr: float = 1.5e-3
-    rising: int = 400
-    words: int = 2000
+    rising: int = 300
+    words: int = 1500
     smoothing: float = 0.1
     max_seconds: float | None = None
 
