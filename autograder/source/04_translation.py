@@ -434,7 +434,7 @@ measured = [run for run in read_results() if run.budget == "quick"]
 print(comparison_text(summarise(measured)))
 
 # %%
-comparison_plot(measured)
+comparison_plot(measured) if measured else "There is no measured run in this copy of the course."
 
 # %% [markdown]
 # Your own run, in the same units:
