@@ -20,6 +20,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import resource
 import signal
 import socket
@@ -38,6 +39,24 @@ KEYCTL = {"x86_64": 250, "aarch64": 219}
 KEYCTL_JOIN_SESSION_KEYRING = 1
 NOBODY = 65534
 SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
+
+WHOLE = ".probes"
+WARMING_CELL = """
+import torch
+from torch import nn
+
+
+class Warm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.layer = nn.Linear(size, size)
+
+    def forward(self, inputs):
+        return torch.tanh(self.layer(inputs))
+
+
+Warm(3)(torch.ones(2, 3))
+"""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -59,16 +78,42 @@ def become_nobody() -> None:
         require(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "PR_SET_DUMPABLE")
 
 
+def import_whole(name: str) -> None:
+    """A module, and what a package holds: the children then find it all in memory."""
+    module = importlib.import_module(name)
+    for part in pkgutil.iter_modules(getattr(module, "__path__", [])) if WHOLE in name else ():
+        importlib.import_module(f"{name}.{part.name}")
+
+
+def exercise(torch) -> None:
+    """Use torch once: what it sets up at first use is then set up for all children.
+
+    It also reads /proc/cpuinfo at its first product, and the children have no /proc.
+    """
+    for precision in (torch.float32, torch.float64):
+        layer = torch.nn.Linear(4, 4).to(precision)
+        inputs = torch.ones(2, 3, 4, dtype=precision, requires_grad=True)
+        weights = torch.softmax(inputs @ inputs.transpose(1, 2), -1)
+        result = torch.tanh(layer(torch.bmm(weights, inputs)))
+        torch.autograd.grad(result.sum(), [inputs, *layer.parameters()])
+    torch.einsum("bsd,bd->bs", torch.ones(1, 2, 3), torch.ones(1, 3))
+    # without an accelerator each torch.manual_seed would store three stack traces, for later
+    for name in ("cuda", "xpu", "mtia"):
+        device = getattr(torch, name, None)
+        if device is not None and not device.is_available():
+            device.manual_seed_all = lambda seed: None
+    torch.manual_seed(0)
+
+
 def warm_up(modules: list[str]):
     """Import what answers need and make the IPython shell, once for all submissions."""
     import torch
 
     torch.set_num_threads(1)
-    # torch reads /proc/cpuinfo at its first product; the children have no /proc
-    torch.softmax(torch.ones(4, 4) @ torch.ones(4, 4), -1)
     for name in modules:
         with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+            import_whole(name)
+    exercise(torch)
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -85,7 +130,8 @@ def warm_up(modules: list[str]):
     config.InteractiveShell.xmode = "Plain"
     config.InteractiveShell.cache_size = 0
     shell = BoxShell.instance(config=config)
-    shell.run_cell("import torch\ndel torch", store_history=False)
+    shell.run_cell(WARMING_CELL, store_history=False)
+    shell.reset(new_session=True)
     sys.path.insert(0, "")  # as in a notebook: the folder it runs in comes first
     return shell
 

@@ -529,7 +529,7 @@ time.sleep(60)
         "ok",
         "n = 0\nwhile True:\n    n += 1\n    open(f'/tmp/{n}', 'w').close()",
     ),
-    "a filler of descriptors": ("crashed", "kept = []\nwhile True: kept.append(open('/dev/null'))"),
+    "a filler of descriptors": ("ok", "kept = []\nwhile True: kept.append(open('/dev/null'))"),
     "a tensor of 10 TB": (
         "ok",
         "LYING = lambda shape: torch.zeros(1).expand(10**13)\n" + LIE,
@@ -537,7 +537,7 @@ time.sleep(60)
     "10 GB for real": ("ok", "LYING = lambda shape: torch.zeros(10 << 30)\n" + LIE),
     "recursion without end": ("ok", "def f(): return f()\nf()"),
     "a regular expression without end": ("ok", "import re\nre.match('(a|a)*b', 'a' * 60)"),
-    "a sum in C without end": ("timeout", "sum(x for x in ()); 3 ** (10**9)"),
+    "a sum in C without end": ("timeout", "sum(range(10**12))"),
 }
 
 HARMLESS = {**LOOKS_RIGHT, **LOOKS_AROUND, **BREAKS_OUT, **LEAVES_TRACES}

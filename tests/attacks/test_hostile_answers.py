@@ -6,10 +6,10 @@ import secrets
 from pathlib import Path
 
 import pytest
-from hostile import ENDED, HARMLESS, LEAVES_TRACES
-from one_exercise import RIGHT, grade_answer
 
 from autograder.box import Box, Limits, why_unavailable
+from tests.attacks.hostile import ENDED, HARMLESS, LEAVES_TRACES
+from tests.attacks.one_exercise import RIGHT, grade_answer
 
 pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
 # at the start of a line: a warning may quote the attacker's source
