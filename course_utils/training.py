@@ -102,8 +102,9 @@ class History:
             for key, value in self.best.items()
             if key not in ("epoch", "seconds")
         )
+        count = f"{len(self.records)} epoch{'' if len(self.records) == 1 else 's'}"
         return (
-            f"{len(self.records)} epochs in {self.seconds:.1f} s on {self.device}, {self.stopped}. "
+            f"{count} in {self.seconds:.1f} s on {self.device}, {self.stopped}. "
             f"Best epoch {self.best_epoch}: {figures}."
         )
 
