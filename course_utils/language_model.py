@@ -414,3 +414,56 @@ def attention_maps(model: LanguageModel, joined: Tensor, prefix: int = 0) -> Ten
         found.append(weights)
         x = layer(x, src_mask=mask)
     return torch.stack(found)
+
+
+# --- pictures, each with its words ----------------------------------------------------------
+
+
+def draw_steps(without: Written, cached: Written):
+    """What each step of writing cost, without and with a cache: a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+    for written, mark, colour, label in (
+        (without, ".", "#b4571a", "without cache"),
+        (cached, "x", "#1f4e8c", "with cache"),
+    ):
+        axes.plot([1e3 * s for s in written.seconds], mark, ms=3, color=colour, label=label)
+    # The slowest few steps are other work of the machine; they would press the rest down.
+    usual = sorted(without.seconds)[int(0.98 * len(without.seconds))]
+    axes.set(xlabel="words written so far", ylabel="milliseconds for the next")
+    axes.set_ylim(0, 1.2e3 * usual)
+    axes.legend(frameon=False, loc="upper left")
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    quarter = max(1, len(without.seconds) // 4)
+
+    def typical(written: Written) -> str:
+        ends = (written.seconds[:quarter], written.seconds[-quarter:])
+        return " and ".join(f"{1e3 * sorted(part)[len(part) // 2]:.1f}" for part in ends)
+
+    return figure, (
+        f"Milliseconds for a word, typical of the first {quarter} and of the last {quarter} words. "
+        f"Without cache: {typical(without)}. With cache: {typical(cached)}."
+    )
+
+
+def draw_heads(table: Sequence[tuple[str, float, float]]):
+    """Heads as (name, sharpness, share of words lost without it): a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    for name, sharp, lost in table:
+        place = (sharp, 100 * lost)
+        axes.plot(*place, "o", color="#1f4e8c")
+        axes.annotate(name, place, xytext=(4, 4), textcoords="offset points", fontsize=8)
+    axes.axhline(0, color="grey", lw=0.6)
+    axes.set(
+        xlabel="sharpness: mean largest weight on the source",
+        ylabel="next words lost, in points",
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    return figure, "Layer.head, its sharpness, points lost without its map. " + " ".join(
+        f"{name}: {sharp:.2f}, {100 * lost:.1f}." for name, sharp, lost in table
+    )

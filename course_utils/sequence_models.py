@@ -383,3 +383,26 @@ def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: fl
     figure.suptitle(title, fontsize=10)
     plt.close(figure)
     return figure
+
+
+def draw_recall(pairs: Sequence[int], accuracy: dict[str, list[float]], task: Recall, trained=16):
+    """Right answers against the number of pairs: a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    for kind, shares in accuracy.items():
+        axes.plot(pairs, shares, marker=MARKS[kind], color=COLOURS[kind], label=kind)
+    axes.axhline(1 / task.num_values, color="grey", ls=":", lw=1)
+    axes.axvline(trained, color="grey", lw=0.6)
+    axes.text(1.03 * trained, 0.55, "more than trained", fontsize=8, color="#555555")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(pairs, [str(n) for n in pairs])
+    axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    rows = (
+        f"{kind}: " + ", ".join(f"{n} pairs {share:.0%}" for n, share in zip(pairs, shares)) + "."
+        for kind, shares in accuracy.items()
+    )
+    return figure, "Share of right answers by number of pairs. " + " ".join(rows)

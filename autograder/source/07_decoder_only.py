@@ -24,7 +24,6 @@ from torch import nn
 from course_utils import check, ready
 
 # %%
-import matplotlib.pyplot as plt
 from IPython.display import display
 
 from course_utils.figures.described import described
@@ -459,25 +458,10 @@ if ready("cached-self-attention"):
     )
 
 # %%
+from course_utils.language_model import draw_steps
+
 if ready("cached-self-attention"):
-    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-    axes.plot([1e3 * s for s in without.seconds], ".", ms=3, color="#b4571a", label="without cache")
-    axes.plot([1e3 * s for s in cached.seconds], "x", ms=3, color="#1f4e8c", label="with cache")
-    axes.set(xlabel="words written so far", ylabel="milliseconds for the next")
-    axes.set_ylim(0, 1.2e3 * sorted(without.seconds)[int(0.98 * count)])
-    axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    plt.close(figure)
-
-    def middle(seconds):
-        return 1e3 * sorted(seconds)[len(seconds) // 2]
-
-    quarter = count // 4
-    words = (
-        f"Milliseconds for a word, typical of the first and of the last {quarter} words. Without "
-        f"cache: {middle(without.seconds[:quarter]):.1f} and {middle(without.seconds[-quarter:]):.1f}. "
-        f"With cache: {middle(cached.seconds[:quarter]):.1f} and {middle(cached.seconds[-quarter:]):.1f}."
-    )
+    figure, words = draw_steps(without, cached)
     display(described(figure, words))
     print(words)
 
@@ -624,25 +608,9 @@ for kind, model in recall_models.items():
     print(f"{kind:>12}", *(f"{model.numbers_kept(n):6}" for n in pairs))
 
 # %%
-from course_utils.sequence_models import COLOURS, MARKS
+from course_utils.sequence_models import draw_recall
 
-figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
-for kind in KINDS:
-    axes.plot(pairs, accuracy[kind], marker=MARKS[kind], color=COLOURS[kind], label=kind)
-axes.axhline(1 / task.num_values, color="grey", ls=":", lw=1)
-axes.axvline(16, color="grey", lw=0.6)
-axes.text(16.5, 0.02, "longer than trained", fontsize=8, color="grey")
-axes.set_xscale("log", base=2)
-axes.set_xticks(pairs, [str(n) for n in pairs])
-axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
-axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-axes.spines[["top", "right"]].set_visible(False)
-plt.close(figure)
-words = "Share of right answers by number of pairs. " + " ".join(
-    f"{kind}: " + ", ".join(f"{n} pairs {a:.0%}" for n, a in zip(pairs, accuracy[kind])) + "."
-    for kind in KINDS
-)
-display(described(figure, words))
+display(described(*draw_recall(pairs, accuracy, task)))
 
 # %%
 kept_state = max(accuracy["RNN"][-1], accuracy["SSM"][-1])
@@ -776,18 +744,9 @@ for layer, row in enumerate(sharpness.tolist()):
         table.append((f"{layer + 1}.{head + 1}", sharp, as_trained - found))
 
 # %%
-figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-for name, sharp, lost in table:
-    axes.plot(sharp, 100 * lost, "o", color="#1f4e8c")
-    axes.annotate(name, (sharp, 100 * lost), xytext=(4, 4), textcoords="offset points", fontsize=8)
-axes.axhline(0, color="grey", lw=0.6)
-axes.set(xlabel="sharpness: mean largest weight on the source", ylabel="next words lost, in points")
-axes.spines[["top", "right"]].set_visible(False)
-plt.close(figure)
-words = "Layer.head, its sharpness, points lost without it. " + " ".join(
-    f"{name}: {sharp:.2f}, {100 * value:.1f}." for name, sharp, value in table
-)
-display(described(figure, words))
+from course_utils.language_model import draw_heads
+
+display(described(*draw_heads(table)))
 
 # %%
 import numpy as np
