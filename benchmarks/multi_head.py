@@ -13,7 +13,7 @@ import time
 import torch
 from torch import nn
 
-from autograder.reference.solutions import solutions
+from autograder.solutions import solution
 
 SIZES = {  # name: B, T, D, num_heads, causal mask
     "training a translator": (64, 16, 256, 8, True),
@@ -25,7 +25,7 @@ LIMIT = 1.2
 
 def pair(D: int, num_heads: int) -> tuple[nn.Module, nn.Module]:
     """The reference solution of notebook 05, and torch's module with the same weights."""
-    ours = solutions("05_self_attention")["MultiHeadAttention"](D, num_heads)
+    ours = solution("multi-head-attention")(D, num_heads)
     theirs = nn.MultiheadAttention(D, num_heads, batch_first=True)
     projections = (ours.W_Q, ours.W_K, ours.W_V)
     with torch.no_grad():

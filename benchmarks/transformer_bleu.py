@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.reference.solutions import solutions
+from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode, load_corpus
 from course_utils.training import seed_everything
 from course_utils.transformer_training import (
@@ -39,10 +39,9 @@ def models_folder() -> Path:
 
 def measure(budget: str, seed: int, data, corpus_name: str) -> Result:
     """Train one model (or go on with it) and score it on the test set."""
-    answers = solutions("06_transformer")
     recipe = RECIPES[budget]
     seed_everything(seed)
-    model = make_translator(answers["Transformer"], data, recipe)
+    model = make_translator(solution("transformer"), data, recipe)
     count = sum(p.numel() for p in model.parameters())
     print(f"{corpus_name}, {budget}: {count:,} parameters, {recipe}", flush=True)
     path = models_folder() / f"transformer-{corpus_name}-{budget}-{seed}.pt"
@@ -53,7 +52,7 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> Result:
     print(history, flush=True)
     start = time.perf_counter()
     words = translate(
-        model, data, [example.source for example in data.test], answers["greedy_decode"]
+        model, data, [example.source for example in data.test], solution("greedy-decode")
     )
     score = bleu(words, data)
     print(score)

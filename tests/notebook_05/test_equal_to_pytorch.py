@@ -9,10 +9,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from autograder.oracles.blocks import attend, attend_at_once, head
-from autograder.reference.solutions import solutions
+from autograder.solutions import solution
 from course_utils.masks import check_mask
+from course_utils.register import exercises
 
-ANSWERS = solutions("05_self_attention")
+ANSWERS = {
+    n: solution(e.id, n) for e in exercises("05_self_attention") if e.checked for n in e.names
+}
 sizes = st.integers(1, 6)
 
 

@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from autograder.oracles.find_the_bug import ANSWERS as FAULTS
-from autograder.reference.solutions import solutions
+from autograder.solutions import solution
 from course_utils import bugs
 from course_utils.data import builtin_corpus, encode
 from course_utils.data.tokens import END, PAD, START
 from course_utils.figures.transformer import PARTS, transformer_diagram
+from course_utils.register import exercises
 from course_utils.training import fit
 from course_utils.transformer_training import (
     RECIPES,
@@ -19,7 +20,7 @@ from course_utils.transformer_training import (
     warm_up,
 )
 
-ANSWERS = solutions("06_transformer")
+ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
 
 
 @pytest.fixture(scope="module")
