@@ -13,7 +13,7 @@ from dateutil import parser as dates
 
 from autograder.intake.roster import Directory, is_folder_name
 
-CANVAS = re.compile(r"^(?P<name>[^_]+)(?P<late>_LATE)?_(?P<lms>\d+)_(?:text_)?\d+_(?P<file>.+)$")
+CANVAS = re.compile(r"^(?P<name>[^_]+)(?P<late>_LATE)?_(?P<lms>\d+)_(?:text_)?\d{3,}_(?P<file>.+)$")
 CANVAS_ANONYMOUS = re.compile(r"^(?P<name>anon_[A-Za-z0-9]+)(?P<late>_LATE)?_\d+_(?P<file>.+)$")
 MOODLE = re.compile(
     r"^(?P<name>.+?)_(?P<lms>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)$"

@@ -179,6 +179,12 @@ def test_a_flat_folder_without_a_roster_takes_names_from_the_files(tmp_path):
     assert [s.student for s in collect(tmp_path, RELEASES)] == ["alice", "bob"]
 
 
+def test_a_year_in_a_file_name_is_not_taken_for_canvas(tmp_path):
+    path = tmp_path / "alice_2026_03_attention.ipynb"
+    path.write_bytes(GOOD)
+    assert only(collect([path], RELEASES)).student == "alice_2026"
+
+
 def test_a_nameless_colab_notebook_is_known_by_its_account(tmp_path, roster):
     path = tmp_path / "Copy of 03_attention.ipynb"
     path.write_bytes(to_bytes(to_colab(solved())))
@@ -197,7 +203,7 @@ def test_a_notebook_of_nobody_is_flagged_not_dropped(tmp_path):
 
 
 def test_a_student_who_is_not_on_the_roster_is_flagged(tmp_path, roster):
-    path = zipped(tmp_path, {"strangerpat_999_1_03_attention.ipynb": GOOD})
+    path = zipped(tmp_path, {"strangerpat_999_4711_03_attention.ipynb": GOOD})
     submission = only(collect(path, RELEASES, roster))
     assert submission.student == "strangerpat_999"
     assert "not on the roster" in submission.flags[0]
@@ -358,7 +364,7 @@ def test_zips_nested_too_deep_are_refused(tmp_path):
         with zipfile.ZipFile(box, "w") as archive:
             archive.writestr("03_attention.ipynb" if level == 0 else f"{level}.zip", data)
         data = box.getvalue()
-    path = zipped(tmp_path, {"mallory_1_2_all.zip": data})
+    path = zipped(tmp_path, {"mallory_123_456_all.zip": data})
     submission = only(collect(path, RELEASES))
     assert submission.notebook is None and "refused" in submission.flags[-1]
 
@@ -369,7 +375,7 @@ def test_a_damaged_zip_and_a_damaged_entry_are_flagged(tmp_path):
     raw[120:160] = bytes(40)
     path.write_bytes(raw)
     assert "damaged" in only(collect(path, RELEASES)).flags[-1]
-    broken = tmp_path / "doejane_123_4_x.zip"
+    broken = tmp_path / "doejane_123_456_x.zip"
     broken.write_bytes(b"PK not really")
     assert "not a zip file" in only(collect(broken, RELEASES)).flags[-1]
 
