@@ -538,7 +538,7 @@ costs = training_costs(lengths)
 def in_words(costs, what):
     """The slopes as a sentence for each kind."""
     rounded = {kind: [round(s, 1) + 0.0 for s in pair] for kind, pair in slopes(costs).items()}
-    return " ".join(
+    return "\n".join(
         f"{kind}: time grows as length^{fast:.1f}, {what} as length^{kept:.1f}."
         for kind, (fast, kept) in rounded.items()
     )

@@ -10,6 +10,7 @@ from course_utils.sequence_models import (
     Recall,
     Recurrence,
     SequenceModel,
+    draw_recall,
     kept_for_backward,
     kept_numbers,
     make_layer,
@@ -114,3 +115,8 @@ def test_attention_learns_to_recall_in_a_few_steps():
     records = history.column("train_loss")
     assert records[-1] < records[0]
     assert recall_accuracy(model, task, 5) > 0.5
+
+
+def test_the_recall_picture_says_in_words_what_it_shows():
+    _, words = draw_recall([2, 4], {"RNN": [0.5, 0.25], "SSM": [0.6, 0.3]}, Recall())
+    assert "RNN: 2 pairs 50%, 4 pairs 25%. SSM: 2 pairs 60%, 4 pairs 30%." in words
