@@ -82,6 +82,13 @@ class Box:
         with self._starting:
             self._launch()
 
+    def wait(self) -> None:
+        """Wait until the warm process can take jobs; raise BoxUnavailable if it never will."""
+        try:
+            self._wait_until_ready()
+        except ZygoteGone as gone:
+            raise walls.BoxUnavailable(str(gone)) from None
+
     def close(self) -> None:
         """End the warm process and everything below it, and remove what was written for it."""
         self._closed = True

@@ -69,7 +69,7 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
     try:
         with progress_bar(console) as tell:
             run, verdicts = grade_class(options, tell, box)
-    except (CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
+    except (BoxUnavailable, CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
         raise click.ClickException(str(problem)) from None
     except (RuntimeError, OSError) as problem:
         raise click.ClickException(f"The run failed: {problem}") from problem

@@ -79,6 +79,8 @@ def grade_class(
         url = course.gradebook_url(options.course, options.db)
         with course.only_writer(options.course):
             course.prepare(options.course, options.assignment, url)
+            if box is not None:
+                box.wait()
             run = begin(options, release, len(handed_in))
             writer = GradebookWriter(url, options.assignment, course.course_config(options.course))
             try:

@@ -95,6 +95,23 @@ def test_a_zygote_that_died_is_replaced(box):
 
 
 @needs_box
+@pytest.mark.parametrize("missing", ["torch", "probes"])
+def test_a_zygote_that_cannot_start_is_told_at_once(missing, monkeypatch):
+    """Otherwise a broken installation would give everybody 0 points."""
+    if missing == "torch":
+        monkeypatch.setattr(walls, "package_folders", list)
+    else:
+        monkeypatch.setattr(inside, "INSIDE_CHECKS", ("wire.py",))
+    box = Box(workers=1)
+    box.start()
+    try:
+        with pytest.raises(BoxUnavailable, match=missing):
+            box.wait()
+    finally:
+        box.close()
+
+
+@needs_box
 def test_nothing_stays_behind_when_the_box_is_closed():
     with Box(workers=1) as box:
         box.run(Job(("x = 1",), REQUEST))
