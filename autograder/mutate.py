@@ -59,65 +59,67 @@ def changes(exercise_id: str) -> list[Change]:
         for variant in range(3):
             changed = copy.deepcopy(tree)
             node = list(ast.walk(changed))[number]
-            what = _mutate(changed, node, variant)
-            if what is None:
+            if not _mutate(changed, node, variant):
                 continue
             text = ast.unparse(ast.fix_missing_locations(changed))
             if text not in seen:
                 seen.add(text)
-                found.append(Change(exercise_id, what, text))
+                found.append(Change(exercise_id, _difference(original, text), text))
     return found
 
 
-def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> str | None:
-    """Change `node` in place; what was done, or None where there is nothing to do."""
-    line = getattr(node, "lineno", 0)
-    before = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
+def _difference(original: str, changed: str) -> str:
+    """The first line that was changed, before and after."""
+    before, after = original.splitlines(), changed.splitlines()
+    place = next((i for i, (a, b) in enumerate(zip(before, after)) if a != b), len(after) - 1)
+    return f"{before[place].strip()}  ->  {after[place].strip()}"
+
+
+def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
+    """Change `node` in place; whether there was something to change."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         if variant == 0:
             node.op = OPERATORS[type(node.op)]()
         elif variant == 1 and not isinstance(node.op, ast.Add | ast.Mult):
             node.left, node.right = node.right, node.left
         else:
-            return None
+            return False
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and variant == 0:
         if type(node.ops[0]) not in COMPARISONS:
-            return None
+            return False
         node.ops = [COMPARISONS[type(node.ops[0])]()]
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         node.value = (node.value + 1, node.value - 1, -node.value)[variant]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and variant == 0:
-        return _replace(tree, node, node.operand, before, line)
-    elif isinstance(node, ast.Call) and node.args and variant < 2:
-        if variant == 0 and len(node.args) >= 1:
-            return _replace(tree, node, node.args[0], before, line)
-        if len(node.args) == 2:
-            node.args.reverse()
-        else:
-            return None
-    elif isinstance(node, ast.Call) and variant == 2 and isinstance(node.func, ast.Attribute):
-        return _replace(tree, node, node.func.value, before, line)
+        _replace(tree, node, node.operand)
+    elif isinstance(node, ast.Call) and node.args and variant == 0:
+        _replace(tree, node, node.args[0])
+    elif isinstance(node, ast.Call) and len(node.args) == 2 and variant == 1:
+        node.args.reverse()
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and variant == 2:
+        _replace(tree, node, node.func.value)
     elif isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.If) and variant == 0:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            return None  # a docstring
-        return _replace(tree, node, ast.Pass(), before, line)
+            return False  # a docstring
+        _replace(tree, node, ast.Pass())
     elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and variant == 0:
         node.value.elts.reverse()
     else:
-        return None
-    return f"line {line}: {before!r} became {ast.unparse(node)!r}"
+        return False
+    return True
 
 
-def _replace(tree: ast.AST, old: ast.AST, new: ast.AST, before: str, line: int) -> str | None:
+def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if value is old:
                 setattr(parent, field, new)
-                return f"line {line}: {before!r} became {ast.unparse(new)!r}"
-            if isinstance(value, list) and any(item is old for item in value):
-                value[next(i for i, item in enumerate(value) if item is old)] = new
-                return f"line {line}: {before!r} became {ast.unparse(new)!r}"
-    return None
+                return
+            if isinstance(value, list):
+                for place, item in enumerate(value):
+                    if item is old:
+                        value[place] = new
+                        return
 
 
 def all_changes() -> list[Change]:

@@ -78,6 +78,7 @@ class Evidence:
     def __init__(self, exercise: Exercise, seed: int, asks: list[Ask], replies: list[Reply]):
         self.exercise, self.seed = exercise, seed
         self._pairs = {ask.label: (ask, reply) for ask, reply in zip(asks, replies)}
+        self._expected: dict[str, dict[str, np.ndarray]] = {}
 
     def labels(self, start: str = "") -> list[str]:
         return [label for label in self._pairs if label.startswith(start)]
@@ -96,7 +97,12 @@ class Evidence:
         return reply
 
     def expected(self, label: str) -> dict[str, np.ndarray]:
-        """The right arrays for a question, by name."""
+        """The right arrays for a question, by name; computed once."""
+        if label not in self._expected:
+            self._expected[label] = self._find_expected(label)
+        return self._expected[label]
+
+    def _find_expected(self, label: str) -> dict[str, np.ndarray]:
         ask = self._pairs[label][0]
         if self.exercise.oracle is not None:
             return self.exercise.oracle(ask)
