@@ -32,7 +32,8 @@ TWISTS = [
 @remembered
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
     options = ask.options
-    _, num_heads, _, norm_first, *dropout = options["init"]
+    num_heads = options["init"][1]
+    norm_first, dropout = (options["init"][3:] + [False, 0.0])[:2]
     _, _, self_mask, memory_mask = (options["args"] + [None, None])[:4]
 
     def function(x, memory, twist=""):
@@ -47,7 +48,7 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
                 num_heads,
                 norm_first,
                 twist,
-                dropped=bool(dropout and dropout[0] == 1.0),
+                dropped=dropout == 1.0,
             ),
         )
 

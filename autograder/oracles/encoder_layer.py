@@ -26,7 +26,8 @@ TWISTS = [
 @remembered
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
     options = ask.options
-    _, num_heads, _, norm_first, *dropout = options["init"]
+    num_heads = options["init"][1]
+    norm_first, dropout = (options["init"][3:] + [False, 0.0])[:2]
     mask = (options["args"] + [None])[1]
 
     def function(x, twist=""):
@@ -39,7 +40,7 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
                 num_heads,
                 norm_first,
                 twist,
-                dropped=bool(dropout and dropout[0] == 1.0),
+                dropped=dropout == 1.0,
             ),
         )
 

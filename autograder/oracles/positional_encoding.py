@@ -40,4 +40,6 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
         "base-1000": lambda t, j: wave(t * 1000 ** (-2 * (j // 2) / d), j),
         "turns-for-radians": lambda t, j: wave(2 * math.pi * t * rate(j // 2), j),
     }
+    if ask.label == "far":  # only compared with what is right
+        rules = {"right": rules["right"]}
     return {f"{name}/0": table(L, d, rule) for name, rule in rules.items()}

@@ -31,7 +31,8 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
     if ask.label.startswith("bad"):
         return {}
     options = ask.options
-    _, num_heads, num_layers, _, _, _, norm_first, dropout, _ = options["init"]
+    _, num_heads, num_layers, *_ = options["init"]
+    norm_first, dropout = (options["init"][6:] + [False, 0.0])[:2]
     source, target, source_mask = (options["args"] + [None])[:3]
 
     def function(source, target, twist=""):

@@ -626,7 +626,6 @@ from course_utils.transformer_training import (
     RECIPES,
     make_translator,
     padded_batches,
-    smoothed_loss,
     train_translator,
     translate,
     warm_up,

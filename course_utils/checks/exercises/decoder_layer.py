@@ -31,7 +31,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             args += [some_mask(rng, T, T), some_mask(rng, B, 1, S)]
         options = {
             "target": "DecoderLayer",
-            "init": [D, num_heads, d_ff, norm_first, dropout],
+            # "single" leaves norm_first and dropout to their defaults.
+            "init": [D, num_heads, d_ff, *([] if label == "single" else [norm_first, dropout])],
             "args": args,
             "fill": {"named": layer(rng, D, d_ff, decoder=True)},
         }

@@ -16,6 +16,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         Ask(label, "call", {"target": "positional_encoding", "args": list(size)})
         for label, size in sizes.items()
     ]
+    # Far out, a base that is off by one shows.
+    questions.append(Ask("far", "call", {"target": "positional_encoding", "args": [150, 16]}))
     return [*questions, Ask("bad odd", "call", {"target": "positional_encoding", "args": [4, 7]})]
 
 

@@ -18,11 +18,11 @@ from course_utils.checks.wire import Ask
 SIZES = {  # label: B, S, T, D, num_heads, layers, d_ff, source_size, target_size, norm_first
     "main": (2, 5, 4, 6, 2, 2, 7, 11, 9, False),
     "before": (2, 4, 6, 6, 3, 2, 5, 8, 10, True),
-    "padded": (3, 6, 4, 6, 2, 2, 7, 11, 9, False),
+    "padded": (3, 8, 4, 6, 2, 2, 7, 11, 9, False),  # as long as there are positions
     "single": (1, 1, 1, 4, 2, 1, 3, 5, 6, False),
     "dropped": (2, 5, 4, 6, 2, 1, 7, 11, 9, False),
 }
-MAX_LENGTH = 8
+MAX_LENGTH, DEFAULT_LENGTH = 8, 128
 EQUAL, CAUSAL, PADDING = (
     "the scores are those of the equations",
     "no score depends on later target words",
@@ -30,11 +30,11 @@ EQUAL, CAUSAL, PADDING = (
 )
 
 
-def parameters(rng, D, layers, d_ff, source_size, target_size) -> dict:
+def parameters(rng, D, layers, d_ff, source_size, target_size, places=MAX_LENGTH) -> dict:
     drawn = {}
     for side, size in (("source", source_size), ("target", target_size)):
         drawn[f"{side}_embedding.weight"] = 0.5 * rng.standard_normal((size, D))
-        drawn[f"{side}_positions.weight"] = rng.standard_normal((MAX_LENGTH, D))
+        drawn[f"{side}_positions.weight"] = rng.standard_normal((places, D))
     for number in range(layers):
         drawn |= layer(rng, D, d_ff, f"encoder_layers.{number}.")
         drawn |= layer(rng, D, d_ff, f"decoder_layers.{number}.", decoder=True)
@@ -56,6 +56,11 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "args": args,
             "fill": {"named": parameters(rng, D, layers, d_ff, sources, targets)},
         }
+        if label == "single":  # what is not given has its default
+            options["init"] = options["init"][:6]
+            options["fill"] = {
+                "named": parameters(rng, D, layers, d_ff, sources, targets, DEFAULT_LENGTH)
+            }
         if label == "padded":
             lengths = np.array([S, S - 1, S - 3])
             args.append(np.arange(S)[None, :] < lengths[:, None])
