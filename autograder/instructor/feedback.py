@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nbconvert.exporters import HTMLExporter
+from nbconvert.exporters import TemplateExporter
 from nbconvert.filters.highlight import Highlight2HTML
 from nbformat import NotebookNode
 from nbgrader import utils
@@ -66,8 +66,11 @@ class FeedbackSheet(NbGraderPreprocessor):
         return Path(coursedir.root) if coursedir is not None else Path.cwd()
 
 
-class FeedbackPage(HTMLExporter):
-    """nbconvert's HTML pages, under a name that our template can be given to."""
+class FeedbackPage(TemplateExporter):
+    """A page made by our template alone, without what nbconvert does to every HTML page."""
+
+    file_extension = ".html"
+    output_mimetype = "text/html"
 
 
 def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, str, str]) -> dict:
