@@ -1,6 +1,8 @@
 """The watch sees a product of matrices however it is spelled, and leaves vector products alone."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -102,3 +104,16 @@ def test_numpy_is_as_before_afterwards():
     assert (np.array, np.asarray, torch.Tensor.numpy) == before
     assert type(A.numpy()) is np.ndarray
     assert watched(3.0, None) == 3.0
+
+
+def test_watching_does_not_wake_the_compiler():
+    """Importing it takes a second, and would be paid anew for every submission in the box."""
+    code = (
+        "import sys, torch\n"
+        "from course_utils.checks.probes.products import ProductWatch\n"
+        "with ProductWatch() as watch:\n"
+        "    torch.ones(3, 3) @ torch.ones(3, 3)\n"
+        "print(watch.largest, 'torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(3, 3) False"

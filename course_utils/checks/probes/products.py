@@ -57,6 +57,11 @@ class _TorchWatch(TorchDispatchMode):
         super().__init__()
         self.watch = watch
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Asking the compiler to keep out would import all of it: a second in every check.
+        return False
+
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         name = function._schema.name.removeprefix("aten::")
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
