@@ -55,6 +55,51 @@ def attend_step_by_step(attention: nn.Module, hiddens: Tensor, states: Tensor):
     return torch.stack(contexts), torch.stack(weights)
 
 
+class _Product(torch.autograd.Function):
+    """A batched product that knows what to do when only its left side has many steps.
+
+    vmap alone would copy the right side (the keys, the values) once for each step. Here the
+    steps become more rows of the left side, which is one larger product without a copy.
+    """
+
+    @staticmethod
+    def forward(left, right):
+        return torch.bmm(left, right)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, flow):
+        left, right = ctx.saved_tensors
+        return flow @ right.transpose(1, 2), left.transpose(1, 2) @ flow
+
+    @staticmethod
+    def vmap(info, in_dims, left, right):
+        left_dim, right_dim = in_dims
+        if left_dim is None or right_dim is not None:
+            steps = [t if d is None else t.movedim(d, 0) for t, d in zip((left, right), in_dims)]
+            return torch.matmul(*steps), 0
+        rows = left.movedim(left_dim, 1)  # [B, T, n, K]
+        B, T, n, _ = rows.shape
+        product = torch.bmm(rows.reshape(B, T * n, -1), right)
+        return product.view(B, T, n, -1), 1
+
+
+class _ProductsTogether(TorchFunctionMode):
+    """Inside it, batched products take the way of `_Product`."""
+
+    PRODUCTS = frozenset({torch.bmm, torch.matmul, Tensor.bmm, Tensor.matmul, Tensor.__matmul__})
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in self.PRODUCTS and not kwargs and all(t.dim() == 3 for t in args):
+            left, right = args
+            if left.shape[0] == right.shape[0]:
+                return _Product.apply(left, right)
+        return func(*args, **(kwargs or {}))
+
+
 def attend_all_steps(attention: nn.Module, hiddens: Tensor, states: Tensor):
     """The same numbers as `attend_step_by_step`, from one call for all target steps.
 
@@ -67,7 +112,8 @@ def attend_all_steps(attention: nn.Module, hiddens: Tensor, states: Tensor):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 together = torch.vmap(attention, in_dims=(0, None), randomness="different")
-                return together(hiddens, states)
+                with _ProductsTogether():
+                    return together(hiddens, states)
         except Exception:
             # If the module itself is at fault, the loop raises an error its author can read.
             answer = attend_step_by_step(attention, hiddens, states)
@@ -195,6 +241,13 @@ def mean_loss(model: nn.Module, examples: Sequence[Example], loss_of=translation
     return total / words
 
 
+def _adam(parameters, lr: float) -> torch.optim.Optimizer:
+    try:
+        return torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98), fused=True)
+    except RuntimeError:  # torch before 2.4 has the fused update on a GPU only
+        return torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98))
+
+
 def train_translator(
     model: nn.Module,
     data: Encoded,
@@ -233,7 +286,7 @@ def train_translator(
         batches,
         loss_of,
         epochs=recipe.epochs,
-        optimiser=lambda parameters, lr: torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98)),
+        optimiser=_adam,
         lr=recipe.lr,
         schedule=schedule,
         validate=validate,

@@ -107,6 +107,18 @@ class WithFunction(nn.Module):
         return attended, weights.softmax(-1)
 
 
+class WithProducts(nn.Module):
+    """Every kind of batched product: keys that depend on the step too, and the step on the right."""
+
+    def forward(self, hidden, encoder_outputs):
+        states = encoder_outputs.transpose(0, 1)
+        keys = states[:, :, :7] * hidden.unsqueeze(1)
+        scores = torch.matmul(states[:, :, :7], hidden.unsqueeze(2)).squeeze(2)
+        scores = scores + torch.bmm(hidden.unsqueeze(1), keys.transpose(1, 2)).squeeze(1)
+        weights = scores.softmax(-1)
+        return (weights.unsqueeze(1) @ states).squeeze(1), weights
+
+
 class WithLoop(nn.Module):
     """Sentence by sentence."""
 
@@ -122,7 +134,9 @@ class WithLoop(nn.Module):
         return torch.cat([p[0] for p in parts]), torch.cat([p[1] for p in parts])
 
 
-@pytest.mark.parametrize("make", [attention, Dummy, MeanPool, WithItem, WithFunction, WithLoop])
+@pytest.mark.parametrize(
+    "make", [attention, Dummy, MeanPool, WithItem, WithFunction, WithProducts, WithLoop]
+)
 def test_all_steps_at_once_give_what_single_steps_give(make):
     torch.manual_seed(2)
     module = make().double()
