@@ -27,6 +27,21 @@ from course_utils.notebook import ANSWER_STUB
 SOURCES = Path(__file__).with_name("source")
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+# nbgrader's own steps, but for one: typed answers are cleared in a way of ours.
+RELEASE_STEPS = [
+    "nbgrader.preprocessors.IncludeHeaderFooter",
+    "nbgrader.preprocessors.InstantiateTests",
+    "nbgrader.preprocessors.LockCells",
+    "autograder.clear_answers.ClearAnswers",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", re.M | re.S)
 HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS\n(.*?)^[ \t]*### END HIDDEN TESTS", re.M | re.S)
@@ -348,6 +363,7 @@ def nbgrader_config(course: Path) -> Config:
     config.ClearSolutions.text_stub = ANSWER_STUB
     config.ClearSolutions.code_stub = {"python": "raise NotImplementedError()  # your code here"}
     config.ClearMarkScheme.enforce_metadata = False
+    config.GenerateAssignment.preprocessors = RELEASE_STEPS
     return config
 
 

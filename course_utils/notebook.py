@@ -29,7 +29,7 @@ def check(answer, *, quiet: bool = False):
     except ModuleNotFoundError:
         return Nothing()
     exercise_id, namespace = _locate(answer, sys._getframe(1).f_globals)
-    verdict = _judge(judge.make_plan(exercise_id), namespace)
+    verdict = _judge(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
         _show(panel.html(verdict), panel.text(verdict))
     return verdict
@@ -43,7 +43,8 @@ def ready(*exercise_ids: str) -> bool:
         return False
     namespace = sys._getframe(1).f_globals
     for exercise_id in exercise_ids:
-        verdict = _judge(judge.make_plan(exercise_id, judge.VISIBLE_SEEDS[:1]), namespace)
+        plan = judge.make_plan(exercise_id, judge.VISIBLE_SEEDS[:1], _student(namespace))
+        verdict = _judge(plan, namespace)
         if verdict.points == 0:
             title = register.exercise(exercise_id).title
             print(
@@ -64,7 +65,8 @@ def ready_to_submit(notebook: str) -> None:
     rows, total = [], 0.0
     for exercise in register.exercises(notebook):
         if exercise.checked:
-            verdict = _judge(judge.make_plan(exercise.id), namespace)
+            plan = judge.make_plan(exercise.id, student=_student(namespace))
+            verdict = _judge(plan, namespace)
             total += verdict.points
             state = "done" if verdict.passed else ("partly" if verdict.points else "to do")
             rows.append((exercise, state, f"{verdict.points:g}"))
@@ -73,6 +75,12 @@ def ready_to_submit(notebook: str) -> None:
     if saved is not None:
         problems += _differences(notebook, saved, namespace)
     _show(*_submission_table(notebook, rows, total, problems))
+
+
+def _student(namespace: dict) -> str | None:
+    """The id a student typed, for exercises that give each student numbers of their own."""
+    given = namespace.get("student_id")
+    return given if isinstance(given, str) and given else None
 
 
 def _locate(answer, namespace: dict) -> tuple[str, dict]:

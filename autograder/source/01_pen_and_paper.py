@@ -98,22 +98,18 @@ practice.show(X=given.X, q=given.q)
 
 # %% [markdown]
 # Put a number in each place, to three decimals: the scaled scores, the probabilities, and the
-# output. (A vector is written as a row here, whichever way it stands.) The text between the
-# quotes of `working` is room for your own notes. Nobody checks it.
+# output. (A vector is written as a row here, whichever way it stands.) The three dots stand for a
+# number that is still missing; the rest is checked all the same.
 
 # %% nbgrader={"grade_id": "single-query-numbers", "solution": true}
 scores = [..., ..., ..., ...]
 probabilities = [..., ..., ..., ...]
 output = [..., ..., ...]
-working = """
 ### BEGIN SOLUTION
-"""
 scores = [2.598, 0.0, 2.598, 0.0]
 probabilities = [0.465, 0.035, 0.465, 0.035]
 output = [-1.663, 0.896, 0.035]
-working += """
 ### END SOLUTION
-"""
 
 # %% nbgrader={"grade_id": "single-query-numbers-check", "grade": true}
 result = check("single-query-numbers")
@@ -190,17 +186,13 @@ K = [[..., ...], [..., ...], [..., ...], [..., ...]]
 V = [[..., ...], [..., ...], [..., ...], [..., ...]]
 P = [[..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...]]
 Z = [[..., ...], [..., ...], [..., ...], [..., ...]]
-working = """
 ### BEGIN SOLUTION
-"""
 Q = [[-2.25, 4.5], [1.25, 2], [-1.25, 4.75], [-2.75, -3.5]]
 K = [[5.75, 1.5], [2, -0.5], [4.5, 2], [-2.5, 0.5]]
 V = [[-2.5, -7.5], [0.25, 0], [-2, -5.25], [-0.75, -1.5]]
 P = [[0, 0, 0.002, 0.998], [0.597, 0.001, 0.401, 0], [0.015, 0, 0.237, 0.748], [0, 0.002, 0, 0.998]]
 Z = [[-0.752, -1.507], [-2.296, -6.587], [-1.071, -2.476], [-0.748, -1.497]]
-working += """
 ### END SOLUTION
-"""
 
 # %% nbgrader={"grade_id": "self-attention-numbers-check", "grade": true}
 result = check("self-attention-numbers")
@@ -275,14 +267,10 @@ practice.show(h=given.h, A_q=given.A_q, A_k=given.A_k, A_v=given.A_v)
 # %% nbgrader={"grade_id": "qkv-mechanics", "solution": true}
 raw_scores = [..., ..., ...]
 argmax_output = [..., ...]
-working = """
 ### BEGIN SOLUTION
-"""
 raw_scores = [1054, 852, -396]
 argmax_output = [23, 46]
-working += """
 ### END SOLUTION
-"""
 
 # %% nbgrader={"grade_id": "qkv-mechanics-check", "grade": true}
 result = check("qkv-mechanics")
@@ -356,18 +344,14 @@ practice.show(W_Q2=given.W_Q2, W_K2=given.W_K2, W_V2=given.W_V2, W_O=given.W_O)
 
 # %% nbgrader={"grade_id": "two-heads-numbers", "solution": true}
 Z_total = [[..., ..., ...], [..., ..., ...], [..., ..., ...], [..., ..., ...]]
-working = """
 ### BEGIN SOLUTION
-"""
 Z_total = [
     [-6.047, 3.778, -0.757],
     [8.287, 0.148, 10.580],
     [-7.391, 5.100, -0.012],
     [-8.250, 4.874, -1.501],
 ]
-working += """
 ### END SOLUTION
-"""
 
 # %% nbgrader={"grade_id": "two-heads-numbers-check", "grade": true}
 result = check("two-heads-numbers")

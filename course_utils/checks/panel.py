@@ -1,6 +1,7 @@
 """A verdict as a student sees it: a line a property, expected beside got, one hint."""
 
 import html as _html
+import re
 
 import numpy as np
 
@@ -168,4 +169,5 @@ def _short(value: float) -> str:
 
 
 def _escape(value: str) -> str:
-    return _html.escape(str(value), quote=True)
+    """Text as HTML, with `names` between backticks as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _html.escape(str(value), quote=True))

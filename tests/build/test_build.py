@@ -150,3 +150,10 @@ def test_a_stale_notebook_is_named_with_its_cell(tmp_path):
     (tmp_path / "00_start_here.ipynb").write_text(edited, encoding="utf-8")
     (problem,) = build.stale(built, tmp_path)
     assert "00_start_here.ipynb is stale at cell 6" in problem
+
+
+def test_typed_answers_keep_their_empty_places_and_raise_nothing():
+    notebook = json.loads(build.build(["01_pen_and_paper"])["01_pen_and_paper"])
+    cells = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    assert cells["qkv-mechanics"] == "raw_scores = [..., ..., ...]\nargmax_output = [..., ...]"
+    assert "raise NotImplementedError()" in cells["attention-by-hand"]
