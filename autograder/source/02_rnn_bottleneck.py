@@ -37,7 +37,7 @@ from course_utils.bottleneck import (
 )
 from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
-from course_utils.seq2seq import Encoded, evaluate, every_step
+from course_utils.seq2seq import Encoded, every_step
 from course_utils.tasks import PLACES, answer, change_case, remove_spaces
 from course_utils.widgets import attention_map, bottleneck_explorer, position_explorer
 
@@ -271,7 +271,7 @@ def from_grid(cell, hidden, length):
         for run in grid
         if (run["cell"], run["hidden"], run["length"], run["attention"]) == setting
     ]
-    return f"{min(runs):.0%} to {max(runs):.0%} ({len(runs)} runs)" if runs else "not measured"
+    return f"{min(runs):.0%} to {max(runs):.0%}, seeds: {len(runs)}" if runs else "not measured"
 
 
 for cell, hidden, length in (("rnn", 64, 4), ("rnn", 64, 8), ("gru", 32, 6), ("gru", 128, 6)):
