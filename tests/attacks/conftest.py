@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import time
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,12 @@ def limited_group(parent: Path):
         finally:
             (before / "cgroup.procs").write_text(str(os.getpid()))
     finally:
-        with contextlib.suppress(OSError):
-            group.rmdir()
+        for _ in range(40):  # what was started in it may take a moment to end
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                time.sleep(0.05)
 
 
 def own_group(parent: Path) -> Path:
