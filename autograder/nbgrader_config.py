@@ -36,6 +36,10 @@ def configure(c) -> None:
     for section, values in nbgrader_config(Path(".")).items():
         if section != "CourseDirectory":
             c[section].update(values)
+    # what students get back: rubrics and hidden tests are taken out first
+    from autograder.instructor import feedback
+
+    feedback.configure(c)
 
 
 if "get_config" in globals():

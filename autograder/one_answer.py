@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 
 from autograder import fresh_seeds
-from autograder.box import Box, Job, Limits
+from autograder.box import Box, BoxUnavailable, Job, Limits
 from course_utils import register
 from course_utils.checks import judge, wire
 
@@ -42,6 +42,8 @@ def cells_of(path: Path, exercise_id: str) -> tuple[str, ...]:
 
 def judge_outcome(plan: judge.Plan, outcome) -> judge.Verdict:
     """The verdict on what came out of the box, whatever it is."""
+    if outcome.status == "refused":  # the box's fault, never the answer's
+        raise BoxUnavailable(outcome.message)
     if outcome.frame is None:
         return judge.failed_verdict(plan.exercise, outcome.message or "The code gave no answer.")
     try:

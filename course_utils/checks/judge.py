@@ -323,9 +323,10 @@ def _first_problem(p: Property, evidences: list[Evidence]) -> Wrong | None:
             p.holds(evidence)
         except Wrong as wrong:
             return wrong
-        except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError) as problem:
-            # Arrays strange enough to upset the mathematics are not a right answer.
-            return Wrong(f"What came back could not be checked ({problem}).")
+        except Exception as problem:
+            # Replies strange enough to upset the mathematics are not a right answer, and must
+            # never stop the one who judges.
+            return Wrong(f"What came back could not be checked ({type(problem).__name__}).")
     return None
 
 
@@ -333,7 +334,7 @@ def _diagnose(exercise: Exercise, evidences: list[Evidence]) -> Misconception | 
     def matches(misconception: Misconception, evidence: Evidence) -> bool:
         try:
             return bool(misconception.matches(evidence))
-        except (Wrong, ArithmeticError, ValueError, IndexError, KeyError):
+        except Exception:  # what cannot be compared does not match
             return False
 
     for misconception in exercise.misconceptions:
