@@ -115,7 +115,7 @@ def beyond(variant: str, seed: int) -> Figures:
 def taken_apart(variant: str, seed: int) -> Figures:
     task = change_case()
     model, _ = train(
-        task, lengths=range(2, 17), steps=2000, decay=True, seed=seed, attention=dot_product
+        task, lengths=range(2, 17), steps=3000, decay=True, seed=seed, attention=dot_product
     )
     batch = task.draw(256, 12, seed=-1)
     right, other = batch.target, batch.target.roll(1, dims=0)

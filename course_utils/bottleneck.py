@@ -48,6 +48,7 @@ def train(
         lr=lr,
         schedule=(lambda step: 1 - (step - 1) / steps) if decay else None,
         seed=seed,
+        device="cpu",  # models as small as these gain nothing on a GPU
         show=show,
     )
     return model, history
