@@ -153,6 +153,21 @@ RECIPES = {
 }
 
 
+def start_well(model: nn.Module) -> None:
+    """Give a fresh transformer numbers it can learn from.
+
+    A word that is multiplied by sqrt(d_model) and its position should be about equally large;
+    positions that are drowned by words are found late.
+    """
+    for name, parameter in model.named_parameters():
+        if "embedding" in name:
+            nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
+        elif "positions" in name:
+            nn.init.normal_(parameter, std=0.7)
+        elif parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+
+
 def make_translator(transformer: type[nn.Module], data: Encoded, recipe: Recipe) -> nn.Module:
     """A transformer of the given class for the two vocabularies, ready to be trained.
 
@@ -170,12 +185,7 @@ def make_translator(transformer: type[nn.Module], data: Encoded, recipe: Recipe)
         recipe.dropout,
         LONGEST,
     )
-    for name, parameter in model.named_parameters():
-        if parameter.dim() > 1:
-            if "embedding" in name or "positions" in name:
-                nn.init.normal_(parameter, std=recipe.d_model**-0.5)
-            else:
-                nn.init.xavier_uniform_(parameter)
+    start_well(model)
     model.readout.weight = model.target_embedding.weight
     return model
 

@@ -540,12 +540,14 @@ if ready("greedy-decode"):
 # ## 7 Old tasks, without recurrence (about one minute)
 #
 # Reversing strings and changing case took an LSTM and attention in notebooks 02 and 03. Now there is
-# only attention. The loss is the one you know: cross-entropy of the right next token.
+# only attention. The loss is the one you know: cross-entropy of the right next token. `start_well`
+# sets the first numbers, so that words and positions are about equally large.
 
 # %%
 from course_utils.tasks import END as END_TOKEN
 from course_utils.tasks import change_case, epoch_of, reverse
 from course_utils.training import fit, seed_everything
+from course_utils.transformer_training import start_well, warm_up
 
 
 def task_loss(model, batch):
@@ -568,7 +570,7 @@ def written_by(model, task, batch):
 
 
 # %%
-epochs = {"smoke": 1, "quick": 8, "full": 20}[budget]
+epochs = {"smoke": 1, "quick": 12, "full": 20}[budget]
 per_epoch = 10 if budget == "smoke" else 60
 tasks = {"reverse": reverse("abcdefgh"), "change case": change_case()}
 models = {}
@@ -577,9 +579,17 @@ if ready("transformer", "greedy-decode"):
         seed_everything(0)
         size = len(task.tokens)
         models[name] = Transformer(64, 4, 2, 128, size, size, norm_first=True)
+        start_well(models[name])
         batches = epoch_of(task, batches=per_epoch, size=64, lengths=range(4, 11))
         history = fit(
-            models[name], batches, task_loss, epochs=epochs, lr=2e-3, device="cpu", show=False
+            models[name],
+            batches,
+            task_loss,
+            epochs=epochs,
+            lr=3e-3,
+            schedule=warm_up(rising=per_epoch, total=epochs * per_epoch),  # see section 8
+            device="cpu",
+            show=False,
         )
         test = task.draw(200, 10, seed=99)
         right = [task.write(row) for row in test.target]
@@ -628,7 +638,6 @@ from course_utils.transformer_training import (
     padded_batches,
     train_translator,
     translate,
-    warm_up,
 )
 
 corpus = load_corpus("de", builtin_only=budget == "smoke")
