@@ -227,10 +227,10 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
     text = (
         f"*This answer is read and marked by a person ({exercise.points:g} "
         f"{'point' if exercise.points == 1 else 'points'}).*\n\n"
-        "=== BEGIN MARK SCHEME ===\n"
+        "<!-- BEGIN MARK SCHEME -->\n\n"
         f"**Rubric**\n\n{rubric.group(1).strip()}\n\n"
         f"**Model answer**\n\n{model.group(1).strip()}\n"
-        "=== END MARK SCHEME ==="
+        "\n<!-- END MARK SCHEME -->"
     )
     metadata = {
         "cell_type": "markdown",

@@ -87,14 +87,18 @@ def _write_solutions(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in build.names():
         notebook = build.read_source(build.SOURCES / f"{name}.py")
+        notebook.cells = [c for c in notebook.cells if not _is_rubric(c)]
         for cell in notebook.cells:
             cell.source = build.HIDDEN.sub("", cell.source)
-            cell.source = build.RUBRIC.sub("", cell.source)
             cell.source = re.sub(r"^[ \t]*### (BEGIN|END) SOLUTION\n?", "", cell.source, flags=re.M)
             cell.source = re.sub(r"\n{3,}", "\n\n", cell.source).strip()
             cell.metadata.pop("nbgrader", None)
         nbformat.validate(notebook)
         (folder / f"{name}.ipynb").write_text(build.to_json(notebook), encoding="utf-8")
+
+
+def _is_rubric(cell) -> bool:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("-rubric")
 
 
 def _refuse_telling(folder: Path, files: list[Path]) -> None:

@@ -13,9 +13,13 @@ STEPS = [
     ("format", [BIN / "ruff", "format", "--check", "."]),
     ("notebooks are what their sources build", [BIN / "autograder", "build", "--check"]),
     ("the grader's own test", [BIN / "autograder", "selftest"]),
+    ("mutants of our own solutions", [BIN / "autograder", "mutate"]),
     ("every notebook", [BIN / "autograder", "run", "--budget", "smoke", "--unsolved"]),
     ("Colab", [sys.executable, "tools/colab_check.py"]),
-    ("tests", [sys.executable, "-m", "pytest", "-n", "2", "-rs", *sys.argv[1:]]),
+    (
+        "tests",
+        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-rs", *sys.argv[1:]],
+    ),
 ]
 
 

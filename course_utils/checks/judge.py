@@ -182,7 +182,7 @@ class Finding:
     axes: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     exercise: str
     points: float
@@ -192,6 +192,9 @@ class Verdict:
     sentence: str = ""
     hint: str = ""
     seeds: tuple[int, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"{self.points:g} of {self.max_points:g} points"
 
     @property
     def passed(self) -> bool:
