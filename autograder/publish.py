@@ -43,7 +43,8 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
         )
         for template in sorted(TEMPLATES.iterdir()):
             text = template.read_text(encoding="utf-8")
-            (folder / template.name).write_text(_fill_in(text), encoding="utf-8")
+            name = template.name.removesuffix(".template")
+            (folder / name).write_text(_fill_in(text), encoding="utf-8")
         if (ROOT / "LICENSE").exists():
             shutil.copy(ROOT / "LICENSE", folder / "LICENSE")
         if solutions:

@@ -18,9 +18,7 @@ class MultiHeadAttention(nn.MultiheadAttention):
 
     def __init__(self, d_model: int, num_heads: int):
         if d_model % num_heads != 0:
-            raise ValueError(
-                f"d_model = {d_model} can't be cut into num_heads = {num_heads} equal parts."
-            )
+            raise ValueError(f"d_model = {d_model} is not a multiple of num_heads = {num_heads}.")
         super().__init__(d_model, num_heads, batch_first=True)
         self.keeps_weights = False
         self.weights: list[Tensor] = []

@@ -62,19 +62,22 @@ def ready_to_submit(notebook: str) -> None:
         return
     namespace = sys._getframe(1).f_globals
     saved, problems = _saved_notebook(notebook)
-    rows, total = [], 0.0
+    rows, total, extra = [], 0.0, 0.0
     for exercise in register.exercises(notebook):
         if exercise.checked:
             plan = judge.make_plan(exercise.id, student=_student(namespace))
             verdict = _judge(plan, namespace)
-            total += verdict.points
+            if exercise.extra:
+                extra += verdict.points
+            else:
+                total += verdict.points
             state = "done" if verdict.passed else ("partly" if verdict.points else "to do")
             rows.append((exercise, state, f"{verdict.points:g}"))
         else:
             rows.append((exercise, _written_state(exercise.id, saved), "read by a person"))
     if saved is not None:
         problems += _differences(notebook, saved, namespace)
-    _show(*_submission_table(notebook, rows, total, problems))
+    _show(*_submission_table(notebook, rows, total, extra, problems))
 
 
 def _student(namespace: dict) -> str | None:
@@ -216,9 +219,10 @@ def _differences(notebook: str, saved: dict, namespace: dict) -> list[str]:
     return problems
 
 
-def _submission_table(notebook, rows, total, problems) -> tuple[str, str]:
+def _submission_table(notebook, rows, total, extra, problems) -> tuple[str, str]:
     possible = sum(e.points for e in register.exercises(notebook) if e.checked and not e.extra)
     title = f"{notebook}: {total:g} of {possible:g} points on the visible checks"
+    title += f", and {extra:g} extra" if extra else ""
     lines = [title]
     body = []
     for exercise, state, points in rows:

@@ -29,7 +29,7 @@ from course_utils import reversal, scoring
 from course_utils.tasks import answer
 from course_utils.widgets import attention_map
 
-torch.manual_seed(0);
+_ = torch.manual_seed(0)
 
 # %% [markdown]
 # ## 1 The task: say it backwards

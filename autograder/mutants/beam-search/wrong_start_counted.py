@@ -19,4 +19,6 @@ def beam_search(step, start, end, beam, max_length, length_penalty=0.0):
         prefixes, totals = prefixes[~ended], totals[~ended]
         if len(prefixes) == 0:
             break
-    return best_tokens, best_score * len(best_tokens) ** length_penalty / (len(best_tokens) + 1) ** length_penalty
+    return best_tokens, best_score * len(best_tokens) ** length_penalty / (
+        len(best_tokens) + 1
+    ) ** length_penalty

@@ -28,7 +28,11 @@ class CachedSelfAttention(nn.Module):
         x *= scale
         x += 1e-3
         x.round_(decimals=2)
-        query, key, value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, key, value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         if self.keys is not None:
             key = torch.cat([self.keys, key], dim=2)
             value = torch.cat([self.values, value], dim=2)

@@ -23,7 +23,11 @@ class CachedSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, D = x.shape
-        query, key, value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, key, value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         if self.keys is not None:
             key = torch.cat([self.keys, key], dim=2)
             value = torch.cat([self.values, value], dim=2)

@@ -23,7 +23,11 @@ class CachedSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, D = x.shape
-        query, new_key, new_value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, new_key, new_value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         key, value = new_key, new_value
         if self.keys is not None:
             key = torch.cat([self.keys, new_key], dim=2)

@@ -23,7 +23,11 @@ class CachedSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, D = x.shape
-        query, key, value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, key, value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         self.keys, self.values = key, value
         S = key.shape[2]
         scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5

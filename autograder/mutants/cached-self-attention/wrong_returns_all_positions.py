@@ -24,7 +24,11 @@ class CachedSelfAttention(nn.Module):
         self.seen = x if self.seen is None else torch.cat([self.seen, x], dim=1)
         x = self.seen
         B, T, D = x.shape
-        query, key, value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, key, value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         S = key.shape[2]
         scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
         future = torch.ones(T, S, dtype=torch.bool).triu(S - T + 1)

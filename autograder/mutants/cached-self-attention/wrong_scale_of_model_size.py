@@ -23,13 +23,17 @@ class CachedSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, D = x.shape
-        query, key, value = self.split(self.W_Q(x)), self.split(self.W_K(x)), self.split(self.W_V(x))
+        query, key, value = (
+            self.split(self.W_Q(x)),
+            self.split(self.W_K(x)),
+            self.split(self.W_V(x)),
+        )
         if self.keys is not None:
             key = torch.cat([self.keys, key], dim=2)
             value = torch.cat([self.values, value], dim=2)
         self.keys, self.values = key, value
         S = key.shape[2]
-        scores = query @ key.transpose(-2, -1) / D ** 0.5
+        scores = query @ key.transpose(-2, -1) / D**0.5
         future = torch.ones(T, S, dtype=torch.bool).triu(S - T + 1)
         weights = scores.masked_fill(future, float("-inf")).softmax(dim=-1)
         context = (weights @ value).transpose(1, 2).reshape(B, T, D)

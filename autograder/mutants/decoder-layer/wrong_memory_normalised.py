@@ -23,7 +23,9 @@ class DecoderLayer(nn.Module):
             z = self.norm1(x)
             x = x + self.dropout(self.attention(z, z, z, self_mask)[0])
             z = self.norm2(x)
-            x = x + self.dropout(self.cross_attention(z, self.norm2(memory), self.norm2(memory), memory_mask)[0])
+            x = x + self.dropout(
+                self.cross_attention(z, self.norm2(memory), self.norm2(memory), memory_mask)[0]
+            )
             return x + self.dropout(self.feed_forward(self.norm3(x)))
         x = self.norm1(x + self.dropout(self.attention(x, x, x, self_mask)[0]))
         x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)[0]))

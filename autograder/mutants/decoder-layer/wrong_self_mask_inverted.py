@@ -21,10 +21,14 @@ class DecoderLayer(nn.Module):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         if self.norm_first:
             z = self.norm1(x)
-            x = x + self.dropout(self.attention(z, z, z, None if self_mask is None else ~self_mask)[0])
+            x = x + self.dropout(
+                self.attention(z, z, z, None if self_mask is None else ~self_mask)[0]
+            )
             z = self.norm2(x)
             x = x + self.dropout(self.cross_attention(z, memory, memory, memory_mask)[0])
             return x + self.dropout(self.feed_forward(self.norm3(x)))
-        x = self.norm1(x + self.dropout(self.attention(x, x, x, None if self_mask is None else ~self_mask)[0]))
+        x = self.norm1(
+            x + self.dropout(self.attention(x, x, x, None if self_mask is None else ~self_mask)[0])
+        )
         x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)[0]))
         return self.norm3(x + self.dropout(self.feed_forward(x)))

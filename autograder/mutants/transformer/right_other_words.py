@@ -90,7 +90,11 @@ class Transformer(nn.Module):
         return self.dropout(embedding(tokens) * math.sqrt(self.d_model) + places)
 
     def encode(self, source, source_mask=None):
-        mask = None if source_mask is None else source_mask.unsqueeze(1).expand(-1, source.shape[1], -1)
+        mask = (
+            None
+            if source_mask is None
+            else source_mask.unsqueeze(1).expand(-1, source.shape[1], -1)
+        )
         x = self.embed(source, self.source_embedding, self.source_positions)
         for layer in self.encoder_layers:
             x = layer(x, mask)
