@@ -135,6 +135,7 @@ class Box:
             "modules": list(self.modules),
             "limits": asdict(self.limits),
             "folder": str(self._folder / "runs"),
+            "kept": walls.bound_below("/tmp"),
         }
         packages = [str(folder) for folder in walls.package_folders()]
         if self.unsafe:

@@ -74,6 +74,11 @@ def bound_paths() -> list[tuple[str, Path, str]]:
     ]
 
 
+def bound_below(top: str) -> list[str]:
+    """What of the whitelist lies below a folder that every submission gets anew."""
+    return [inside for _, _, inside in bound_paths() if inside.startswith(f"{top}/")]
+
+
 def masks() -> list[list[str]]:
     """Empty folders over our own packages wherever an installation put them."""
     covers = []
@@ -97,9 +102,13 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
     line += ["--hostname", "box", "--new-session", "--clearenv"]
     for name, value in environment("/tmp").items():
         line += ["--setenv", name, value]
+    # before what is bound: an environment may itself lie under /tmp
+    line += ["--perms", "1777", "--tmpfs", "/tmp"]
     # bubblewrap makes missing parents for root alone; the zygote is somebody else
     paths = bound_paths()
-    for folder in sorted({str(p) for _, _, inside in paths for p in Path(inside).parents} - {"/"}):
+    for folder in sorted(
+        {str(p) for _, _, inside in paths for p in Path(inside).parents} - {"/", "/tmp"}
+    ):
         if not any(folder == inside for _, _, inside in paths):
             line += ["--perms", "0755", "--dir", folder]
     for option, path, inside in paths:
@@ -120,10 +129,6 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
         "/dev/shm",
         "--proc",
         "/proc",
-        "--perms",
-        "1777",
-        "--tmpfs",
-        "/tmp",
     ]
     if font_cache is not None:
         for folder in ("/tmp/.cache", "/tmp/.cache/matplotlib"):

@@ -24,6 +24,7 @@ import pkgutil
 import resource
 import signal
 import socket
+import stat
 import struct
 import sys
 
@@ -57,6 +58,9 @@ class Warm(nn.Module):
 
 Warm(3)(torch.ones(2, 3))
 """
+# the same numbers on every architecture
+OPEN_TREE, MOVE_MOUNT = 428, 429
+AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = -100, 0x8000, 1, 4
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -137,7 +141,25 @@ def warm_up(modules: list[str]):
     return shell
 
 
-def raise_walls(limits: dict) -> None:
+def detach(place: str) -> int:
+    """A copy of what is mounted at `place`, to be put back after its parent was covered."""
+    tree = libc.syscall(OPEN_TREE, AT_FDCWD, place.encode(), OPEN_TREE_CLONE | AT_RECURSIVE)
+    require(0 if tree >= 0 else -1, f"keeping {place}")
+    return tree
+
+
+def put_back(place: str, tree: int) -> None:
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(place, exist_ok=True)
+    else:
+        open(place, "w").close()
+    moved = libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, place.encode(), MOVE_MOUNT_F_EMPTY_PATH)
+    require(moved, f"putting back {place}")
+    os.close(tree)
+
+
+def raise_walls(limits: dict, kept: list[str]) -> None:
     """Namespaces and mounts of one submission; what is hidden here stays hidden."""
     uid, gid = os.getuid(), os.getgid()
     require(
@@ -157,6 +179,7 @@ def raise_walls(limits: dict) -> None:
     with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
     require(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
+    trees = [(place, detach(place)) for place in kept]
     size = limits["file_bytes"]
     for place, options in (
         (b"/tmp", f"size={size},nr_inodes=4096,mode=700"),
@@ -164,6 +187,8 @@ def raise_walls(limits: dict) -> None:
     ):
         flags = MS_NOSUID | MS_NODEV
         require(libc.mount(b"tmpfs", place, b"tmpfs", flags, options.encode()), f"own {place!r}")
+    for place, tree in trees:
+        put_back(place, tree)
     hidden = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY
     require(libc.mount(b"tmpfs", b"/proc", b"tmpfs", hidden, b"size=4k,mode=555"), "empty /proc")
 
@@ -317,7 +342,7 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if settings["walled"]:
-            raise_walls(settings["limits"])
+            raise_walls(settings["limits"], settings["kept"])
     except BaseException as problem:
         channel.send(json.dumps({"refused": str(problem)}).encode())
         os._exit(1)
