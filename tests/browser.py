@@ -23,6 +23,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -135,11 +136,29 @@ def browser():
     """Debian's chromium, without a window."""
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is not installed, so nothing can be opened in a browser")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
-        yield chromium
-        chromium.close()
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    return _chromium()
+
+
+@cache
+def _chromium():
+    # Test modules import the fixture, and each would start a playwright of its own; a process
+    # can have but one. `close_browser` ends it with the session.
+    from playwright.sync_api import sync_playwright
+
+    driver = sync_playwright().start()
+    _running.append(driver)
+    return driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+
+
+_running: list = []
+
+
+def close_browser() -> None:
+    """End the browser of this process, if there is one."""
+    if _running:
+        _chromium().close()
+        _running.pop().stop()
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,12 @@ def _no_box() -> str:
     return why_unavailable() or ""
 
 
+def pytest_sessionfinish():
+    from tests.browser import close_browser
+
+    close_browser()
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         reasons = [

@@ -71,7 +71,7 @@ def make_environment(pins: dict[str, str]) -> None:
         run([PYTHON, "-m", "pip", "uninstall", "--quiet", "--yes", "attention-course"])
         return
     print("Making an environment with Colab's versions ...", flush=True)
-    venv.create(FOLDER, with_pip=True, clear=True)
+    venv.create(FOLDER, with_pip=True, clear=True, symlinks=True)
     # papermill is not Colab's: it is what runs the notebooks here.
     run([PYTHON, "-m", "pip", "install", "--quiet", *wanted, "papermill"])
     stamp.write_text(json.dumps(wanted))

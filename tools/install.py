@@ -16,7 +16,7 @@ def main() -> None:
     try:
         if not python.exists():
             print(f"Making an environment in {folder} ...", flush=True)
-            venv.create(folder, with_pip=True)
+            venv.create(folder, with_pip=True, symlinks=sys.platform != "win32")
     except (OSError, subprocess.CalledProcessError) as problem:
         sys.exit(
             f"The environment could not be made in {folder}: {problem}. "

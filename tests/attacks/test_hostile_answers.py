@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 import secrets
 from pathlib import Path
 
@@ -57,7 +58,9 @@ def assert_nothing_is_left(box):
     """The zygote is alive and alone, and an honest answer still gets all its points."""
     honest = grade_answer(RIGHT, box, "honest")
     assert honest.points == honest.max_points, honest.answers
-    below = processes_below(box._process.pid)
+    deadline = time.monotonic() + 10  # the honest answer's own process may still be ending
+    while len(below := processes_below(box._process.pid)) > 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert len(below) <= 2, below  # bubblewrap's own first process, and the zygote
 
 
@@ -84,8 +87,9 @@ def test_it_is_stopped_and_gets_no_points(name, box):
 def test_the_next_submission_sees_nothing_of_it(name, box):
     grade_answer(LEAVES_TRACES[name], box)
     look = """
-import gc, os, socket
-seen = [f for d in ("/tmp", "/dev/shm", os.getcwd()) for f in os.listdir(d)]
+import gc, os, socket, sys
+environment = sys.prefix.split("/")[2] if sys.prefix.startswith("/tmp/") else None
+seen = [f for d in ("/tmp", "/dev/shm", os.getcwd()) for f in os.listdir(d) if f != environment]
 word = "TRACE-OF-" + "ANOTHER"
 seen += [o[:40] for o in gc.get_objects() if isinstance(o, str) and word in o]
 try:
