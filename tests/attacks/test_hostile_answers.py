@@ -2,8 +2,8 @@
 
 import os
 import re
-import time
 import secrets
+import time
 from pathlib import Path
 
 import pytest
