@@ -120,3 +120,10 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     with pytest.raises(build.BuildError, match="No space left on device"):
         build.write({"00_start_here": "x"}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_kernel_gets_a_sentence_with_the_remedy():
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    said = run._explain("03_attention", NoSuchKernel("python3"))
+    assert "the kernel 'python3' is missing" in said and "ipykernel install" in said
