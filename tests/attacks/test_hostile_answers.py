@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.box import Box, Limits, why_unavailable
+from autograder.box import Box, Limits, walls, why_unavailable
 from tests.attacks.hostile import ENDED, HARMLESS, LEAVES_TRACES
 from tests.attacks.one_exercise import RIGHT, grade_answer
 
@@ -87,9 +87,8 @@ def test_it_is_stopped_and_gets_no_points(name, box):
 def test_the_next_submission_sees_nothing_of_it(name, box):
     grade_answer(LEAVES_TRACES[name], box)
     look = """
-import gc, os, socket, sys
-environment = sys.prefix.split("/")[2] if sys.prefix.startswith("/tmp/") else None
-seen = [f for d in ("/tmp", "/dev/shm", os.getcwd()) for f in os.listdir(d) if f != environment]
+import gc, os, socket
+seen = [f for d in ("/tmp", "/dev/shm", os.getcwd()) for f in os.listdir(d) if f not in THERE]
 word = "TRACE-OF-" + "ANOTHER"
 seen += [o[:40] for o in gc.get_objects() if isinstance(o, str) and word in o]
 try:
@@ -98,7 +97,9 @@ except OSError:
     pass
 print("SEEN", seen)
 """
-    grades = grade_answer(look, box)
+    # an environment under /tmp is bound there, and every submission sees it
+    there = [Path(place).parts[2] for place in walls.bound_below("/tmp")]
+    grades = grade_answer(look.replace("THERE", repr(there)), box)
     assert "SEEN []" in grades.printed
 
 
