@@ -8,6 +8,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on the machine, and no test of ours is a timed one.
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
 
 
 @cache

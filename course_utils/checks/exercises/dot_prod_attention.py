@@ -7,7 +7,13 @@ on half of the rows and verified on the other half.
 
 import numpy as np
 
-from course_utils.checks.equations import dot, softmax, softmax_gradient, weighted_sum
+from course_utils.checks.equations import (
+    dot,
+    remembered,
+    softmax,
+    softmax_gradient,
+    weighted_sum,
+)
 from course_utils.checks.judge import (
     Evidence,
     Exercise,
@@ -62,6 +68,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
     return questions
 
 
+@remembered
 def scores_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
     """z_ts = s_t . h_s, for every sentence of the batch."""
     (B, T, _), S = query.shape, states.shape[1]
@@ -70,10 +77,12 @@ def scores_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
     )
 
 
+@remembered
 def weights_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
     return np.array([[softmax(row) for row in sentence] for sentence in scores_of(query, states)])
 
 
+@remembered
 def contexts_of(weights: np.ndarray, states: np.ndarray) -> np.ndarray:
     return np.array(
         [[weighted_sum(row, states[b]) for row in weights[b]] for b in range(len(weights))]
