@@ -1,6 +1,7 @@
 """The equations of attention as plain loops in float64: what the verdicts compare with."""
 
 import math
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -16,14 +17,18 @@ def remembered(function: Callable) -> Callable:
     place of another.
     """
     kept: OrderedDict = OrderedDict()
+    lock = threading.Lock()  # a class is judged by several threads
 
     def once(*arrays):
         key = tuple(map(id, arrays))
-        found = kept.get(key)
+        with lock:
+            found = kept.get(key)
         if found is None:
-            found = kept[key] = (arrays, function(*arrays))
-            while len(kept) > REMEMBERED:
-                kept.popitem(last=False)
+            found = (arrays, function(*arrays))
+            with lock:
+                kept[key] = found
+                while len(kept) > REMEMBERED:
+                    kept.popitem(last=False)
         return found[1]
 
     return once

@@ -82,11 +82,15 @@ def weights_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
     return np.array([[softmax(row) for row in sentence] for sentence in scores_of(query, states)])
 
 
-@remembered
 def contexts_of(weights: np.ndarray, states: np.ndarray) -> np.ndarray:
     return np.array(
         [[weighted_sum(row, states[b]) for row in weights[b]] for b in range(len(weights))]
     )
+
+
+@remembered
+def right_contexts_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
+    return contexts_of(weights_of(query, states), states)
 
 
 def read(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +151,8 @@ def fit(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
             "The attentional hidden state is tanh(W_c [c_t; s_t]).",
         )
     for candidate in (weights_of(query, states), weights):
-        context = contexts_of(candidate, states)
+        ours = candidate is not weights
+        context = right_contexts_of(query, states) if ours else contexts_of(weights, states)
         solution = affine_fit(np.concatenate([context, query], axis=-1), np.arctanh(output))
         if solution is not None:
             return solution, candidate
@@ -176,8 +181,10 @@ def blocks(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
 
 def output_matches(e: Evidence) -> None:
     for_context, for_query = blocks(e, "main")
+    # Far below what chance gives: random blocks come near rank two now and then.
+    tiny = 1e-9 if e.tolerance("main") < 1e-5 else 1e-6
     for block, what in ((for_context, "context c_t"), (for_query, "query s_t")):
-        if np.linalg.matrix_rank(block, tol=1e-5) < len(block):
+        if np.linalg.matrix_rank(block, tol=tiny) < len(block):
             raise Wrong(
                 f"The output does not use the whole of the {what}.",
                 "The linear layer takes both: it maps 2D numbers to D.",
@@ -286,7 +293,7 @@ def _attends_to_itself(e: Evidence) -> bool:
 def _no_tanh(e: Evidence) -> bool:
     query, states = e.args("main")
     output, _ = read(e, "main")
-    context = contexts_of(weights_of(query, states), states)
+    context = right_contexts_of(query, states)
     return affine_fit(np.concatenate([context, query], -1), output) is not None
 
 
@@ -295,7 +302,7 @@ def _sigmoid_output(e: Evidence) -> bool:
     output, _ = read(e, "main")
     if output.min() <= 0 or output.max() >= 1:
         return False
-    context = contexts_of(weights_of(query, states), states)
+    context = right_contexts_of(query, states)
     features = np.concatenate([context, query], -1)
     return affine_fit(features, np.log(output / (1 - output))) is not None
 
@@ -303,7 +310,7 @@ def _sigmoid_output(e: Evidence) -> bool:
 def _tanh_too_early(e: Evidence) -> bool:
     query, states = e.args("main")
     output, _ = read(e, "main")
-    context = contexts_of(weights_of(query, states), states)
+    context = right_contexts_of(query, states)
     return affine_fit(np.tanh(np.concatenate([context, query], -1)), output) is not None
 
 
