@@ -154,7 +154,7 @@ print(["FOUND " + p for p in glob.glob(root + "/checks/**/*", recursive=True)
     "searches the disk for our files": """
 import os
 wanted = ("gradebook.db", "judge.py", "exercises", "oracles", "mutants", "verdict.py")
-for top in ("/home", "/root", "/work", "/srv", "/opt", "/mnt", "/var", "/box", "/etc", "/tmp"):
+for top in ("/home", "/root", "/data", "/srv", "/opt", "/mnt", "/var", "/box", "/etc", "/tmp"):
     for folder, names, files in os.walk(top):
         if "site-packages" in folder or "/lib/python3" in folder:
             names.clear(); continue
