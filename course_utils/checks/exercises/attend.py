@@ -12,6 +12,8 @@ from course_utils.checks.judge import (
     same,
 )
 from course_utils.checks.layer_checks import (
+    batch_of_one_lost,
+    changes_its_input,
     cut_off,
     has_shape,
     mistake,
@@ -118,23 +120,6 @@ def values_right(e: Evidence) -> None:
     context_matches(e)
 
 
-def lost_an_axis(e: Evidence) -> bool:
-    read(e, "main")
-    try:
-        for label in ("batch of one", "one state", "single"):
-            read(e, label)
-    except Wrong:
-        return True
-    return False
-
-
-def input_changed(e: Evidence) -> bool:
-    reply = e.reply("main")
-    return any(
-        differ(given, reply.arrays[f"after{i}"], 1e-6) for i, given in enumerate(e.args("main"))
-    )
-
-
 def swapped(e: Evidence) -> bool:
     B, S, D = SIZES["main"]
     return has_shape("main", 0, (B, S))(e) and has_shape("main", 1, (B, D))(e)
@@ -154,12 +139,7 @@ exercise = Exercise(
         Property("inputs stay as they were, and gradients flow", 2, clean, needs=(CONTEXT,)),
     ),
     misconceptions=(
-        Misconception(
-            "changes-its-input",
-            "Your function changes the tensors it is given.",
-            "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
-            input_changed,
-        ),
+        changes_its_input(),
         Misconception(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
@@ -260,12 +240,7 @@ exercise = Exercise(
                 and e.reply("main").arrays["out0"].ndim == 3
             ),
         ),
-        Misconception(
-            "batch-of-one-lost",
-            "A batch or a source of one loses an axis.",
-            "squeeze() without a number removes every axis of size one: name the axis.",
-            lost_an_axis,
-        ),
+        batch_of_one_lost(("batch of one", "one state", "single"), read),
         Misconception(
             "graph-cut",
             "The values are right, but a part of the computation is cut off from the gradient.",
