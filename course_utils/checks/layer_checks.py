@@ -29,6 +29,23 @@ def mistake(name: str, sentence: str, hint: str, labels, read) -> Misconception:
     return Misconception(name, sentence, hint, matches)
 
 
+def output_matches(read, labels, message: str, hint: str) -> callable:
+    """A property: the first result is the oracle's `right/0`, at every one of `labels`."""
+
+    def holds(e: Evidence) -> None:
+        for label in labels:
+            same(
+                e.expected(label)["right/0"],
+                read(e, label)[0],
+                e.tolerance(label),
+                message,
+                hint,
+                ("position", "component"),
+            )
+
+    return holds
+
+
 def has_shape(label: str, output: int, shape) -> callable:
     """Whether the student's result has a shape that tells of a mistake."""
 

@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
-from course_utils.checks.layer_checks import cut_off, mistake, slopes_match, stays_and_repeats
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
+from course_utils.checks.layer_checks import (
+    cut_off,
+    mistake,
+    output_matches,
+    slopes_match,
+    stays_and_repeats,
+)
 from course_utils.checks.layer_parameters import layer, some_mask
 from course_utils.checks.wire import Ask
 
@@ -48,21 +54,6 @@ def read(e: Evidence, label: str) -> list[np.ndarray]:
     return e.outputs(label, (B, T, D))
 
 
-def matches(labels, message: str, hint: str):
-    def holds(e: Evidence) -> None:
-        for label in labels:
-            same(
-                e.expected(label)["right/0"],
-                read(e, label)[0],
-                e.tolerance(label),
-                message,
-                hint,
-                ("position", "component"),
-            )
-
-    return holds
-
-
 def stays(e: Evidence) -> None:
     for label in ("after", "before"):
         B, T, _, D, *_ = SIZES[label]
@@ -82,7 +73,8 @@ exercise = Exercise(
         Property(
             AFTER,
             1.5,
-            matches(
+            output_matches(
+                read,
                 ("after", "single"),
                 "The output is wrong with norm_first=False.",
                 "norm1 around the self-attention, norm2 around the cross-attention, norm3 around "
@@ -92,7 +84,8 @@ exercise = Exercise(
         Property(
             BEFORE,
             1,
-            matches(
+            output_matches(
+                read,
                 ("before",),
                 "The output is wrong with norm_first=True.",
                 "x = x + sublayer(norm(x)), three times. The memory is not normalised again.",
@@ -101,7 +94,8 @@ exercise = Exercise(
         Property(
             "each mask reaches its own attention",
             0.75,
-            matches(
+            output_matches(
+                read,
                 MASKS,
                 "The output is wrong with masks.",
                 "self_mask belongs to the self-attention, memory_mask to the cross-attention.",
@@ -110,7 +104,8 @@ exercise = Exercise(
         Property(
             "dropout falls on what each sublayer adds",
             0.25,
-            matches(
+            output_matches(
+                read,
                 ("dropped", "dropped before"),
                 "With a dropout of 1 only the residual path should be left.",
                 "x + self.dropout(sublayer), three times, and nowhere else.",

@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
-from course_utils.checks.layer_checks import cut_off, mistake, slopes_match, stays_and_repeats
+from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
+from course_utils.checks.layer_checks import (
+    cut_off,
+    mistake,
+    output_matches,
+    slopes_match,
+    stays_and_repeats,
+)
 from course_utils.checks.layer_parameters import layer, some_mask
 from course_utils.checks.wire import Ask
 
@@ -50,21 +56,6 @@ def read(e: Evidence, label: str) -> list[np.ndarray]:
     return e.outputs(label, (B, S, D))
 
 
-def matches(labels, message: str, hint: str):
-    def holds(e: Evidence) -> None:
-        for label in labels:
-            same(
-                e.expected(label)["right/0"],
-                read(e, label)[0],
-                e.tolerance(label),
-                message,
-                hint,
-                ("position", "component"),
-            )
-
-    return holds
-
-
 def stays(e: Evidence) -> None:
     for label in ("after", "before"):
         B, S, D, *_ = SIZES[label]
@@ -84,7 +75,8 @@ exercise = Exercise(
         Property(
             AFTER,
             1.5,
-            matches(
+            output_matches(
+                read,
                 ("after", "single"),
                 "The output is wrong with norm_first=False.",
                 "x = norm1(x + attention(x)), then x = norm2(x + feed_forward(x)).",
@@ -93,7 +85,8 @@ exercise = Exercise(
         Property(
             BEFORE,
             1,
-            matches(
+            output_matches(
+                read,
                 ("before",),
                 "The output is wrong with norm_first=True.",
                 "x = x + attention(norm1(x)), then x = x + feed_forward(norm2(x)).",
@@ -102,7 +95,8 @@ exercise = Exercise(
         Property(
             MASKED,
             0.75,
-            matches(
+            output_matches(
+                read,
                 ("masked after", "masked before"),
                 "The output is wrong with a mask.",
                 "Hand the mask on: self.attention(x, x, x, mask).",
@@ -111,7 +105,8 @@ exercise = Exercise(
         Property(
             "dropout falls on what each sublayer adds",
             0.25,
-            matches(
+            output_matches(
+                read,
                 ("dropped after", "dropped before"),
                 "With a dropout of 1 only the residual path should be left.",
                 "x + self.dropout(sublayer): both times, and nowhere else.",
