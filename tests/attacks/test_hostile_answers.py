@@ -10,7 +10,8 @@ import pytest
 
 from autograder.box import Box, Limits, walls, why_unavailable
 from tests.attacks.hostile import ENDED, HARMLESS, LEAVES_TRACES
-from tests.attacks.one_exercise import RIGHT, grade_answer
+from tests.attacks.one_exercise import grade_answer
+from tests.grading.handing_in import RIGHT
 
 pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
 # at the start of a line: a warning may quote the attacker's source
