@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from weakref import WeakSet
 
 import torch
@@ -17,7 +18,8 @@ from torch.overrides import TorchFunctionMode
 from course_utils.data.batches import Batch, Example, length_batches
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training import History, fit
+from course_utils.training import History, adam, fit
+from course_utils.word_loss import word_loss
 
 
 @dataclass(frozen=True)
@@ -170,10 +172,14 @@ class Translator(nn.Module):
         contexts, weights = attend(self.attention, hiddens, states)
         return contexts, hiddens, weights
 
+    def features(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
+        """What the decoder is about to say, as a vector of the size of a word."""
+        joined = self.dropout(torch.cat([contexts, hiddens], dim=-1))
+        return self.dropout(self.narrow(joined))
+
     def scores(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
         """The scores of all words before the softmax of equation 12: [..., V]."""
-        joined = self.dropout(torch.cat([contexts, hiddens], dim=-1))
-        return self.output(self.dropout(self.narrow(joined)))
+        return self.output(self.features(contexts, hiddens))
 
     def forward(self, source: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
         """source [S, B], given [T, B] -> scores [T, B, V], weights [T, B, S]."""
@@ -210,8 +216,8 @@ RECIPES = {
         rising_steps=40,
         sizes=Sizes(words=96, encoder=96, decoder=96, dropout=0.0),
     ),
-    "quick": Recipe(epochs=5),
-    "full": Recipe(epochs=12),
+    "quick": Recipe(epochs=4),
+    "full": Recipe(epochs=8),
 }
 
 
@@ -220,8 +226,8 @@ def translation_loss(model: Translator, batch: Batch) -> tuple[Tensor, int]:
     states, hidden = model.encode(batch.source)
     contexts, hiddens, _ = model.decode(batch.given, states, hidden)
     real = batch.wanted != PAD
-    scores = model.scores(contexts[real], hiddens[real])
-    return F.cross_entropy(scores, batch.wanted[real]), len(scores)
+    features = model.features(contexts[real], hiddens[real])
+    return word_loss(features, model.output, batch.wanted[real]), len(features)
 
 
 @torch.no_grad()
@@ -239,13 +245,6 @@ def mean_loss(model: nn.Module, examples: Sequence[Example], loss_of=translation
         loss, count = loss_of(model, on_device)
         total, words = total + loss.item() * count, words + count
     return total / words
-
-
-def _adam(parameters, lr: float) -> torch.optim.Optimizer:
-    try:
-        return torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98), fused=True)
-    except RuntimeError:  # torch before 2.4 has the fused update on a GPU only
-        return torch.optim.Adam(parameters, lr=lr, betas=(0.9, 0.98))
 
 
 def train_translator(
@@ -286,7 +285,7 @@ def train_translator(
         batches,
         loss_of,
         epochs=recipe.epochs,
-        optimiser=_adam,
+        optimiser=partial(adam, betas=(0.9, 0.98)),
         lr=recipe.lr,
         schedule=schedule,
         validate=validate,

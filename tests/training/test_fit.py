@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from torch import nn
 
 from course_utils import training
-from course_utils.training import fingerprint, fit, seed_everything
+from course_utils.training import adam, fingerprint, fit, seed_everything
 
 INPUTS = torch.randn(64, 3, generator=torch.Generator().manual_seed(5))
 TARGETS = INPUTS @ torch.tensor([[1.0], [-2.0], [0.5]]) + 0.3
@@ -350,3 +350,45 @@ def test_a_notebook_keeps_one_output_with_the_whole_curve():
     assert " 5/5 " in page and "Best epoch" in page
     assert page.count("<polyline") == 2
     assert 'aria-label="Loss after epoch 5 of 5' in page
+
+
+def test_adam_takes_options_and_does_without_the_fused_kernel(monkeypatch):
+    made, real = [], torch.optim.Adam
+
+    def without_fused(parameters, **options):
+        made.append(options)
+        if options.pop("fused", False):
+            raise RuntimeError("no fused kernel here")
+        return real(parameters, **options)
+
+    monkeypatch.setattr(torch.optim, "Adam", without_fused)
+    optimiser = adam(iter([torch.nn.Parameter(torch.zeros(2))]), lr=0.5, betas=(0.9, 0.98))
+    assert len(made) == 2
+    (group,) = optimiser.param_groups
+    assert group["lr"] == 0.5 and group["betas"] == (0.9, 0.98) and len(group["params"]) == 1
+
+
+FREED_AND_TAKEN_AGAIN = """
+import resource, sys
+import torch
+from course_utils.training import keep_freed_memory
+
+if sys.argv[1] == "keep":
+    assert keep_freed_memory()
+torch.set_num_threads(1)
+for _ in range(5):
+    torch.ones(10_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    torch.ones(10_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc is asked, and other systems have none")
+def test_freed_memory_is_kept_for_the_next_batch():
+    def faults(how: str) -> int:
+        command = [sys.executable, "-c", FREED_AND_TAKEN_AGAIN, how]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    assert 10 * faults("keep") < faults("leave")
