@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograder import build
+from course_utils import register
 
 GOOD = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
 
@@ -157,3 +158,12 @@ def test_typed_answers_keep_their_empty_places_and_raise_nothing():
     cells = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
     assert cells["qkv-mechanics"] == "raw_scores = [..., ..., ...]\nargmax_output = [..., ...]"
     assert "raise NotImplementedError()" in cells["attention-by-hand"]
+
+
+@pytest.mark.parametrize("name", [notebook.name for notebook in register.notebooks()])
+def test_the_register_has_the_exercises_in_the_order_of_the_notebook(name):
+    """`ready_to_submit`, the routes and the reports list them as a student meets them."""
+    cells = build.read_source(build.SOURCES / f"{name}.py").cells
+    met = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
+    wanted = [exercise.id for exercise in register.exercises(name)]
+    assert [grade_id for grade_id in met if grade_id in wanted] == wanted
