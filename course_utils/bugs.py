@@ -4,7 +4,6 @@ They reverse strings. All are `torch.nn.Transformer` inside; what differs is how
 Which model has which fault is not written here: read their behaviour, not this file.
 """
 
-import hashlib
 import warnings
 from dataclasses import dataclass
 
@@ -12,32 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-FAULTS = {
-    "the future leaks": "the decoder's self-attention has no causal mask",
-    "attends to padding": "the attention to the source has no mask for padding",
-    "no source positions": "the encoder is not told where its letters stand",
-    "no target positions": "the decoder is not told where its letters stand",
-    "target not shifted": "the decoder reads the letter that it should predict at the same step",
-    "no scale": "the scores are not divided by the square root of d",
-}
-REASONS = {
-    "low loss, wrong samples": "the training loss is near zero, yet what it writes is wrong",
-    "neighbours matter": "the answer to a line changes when a longer line joins its batch",
-    "order does not matter": "shuffling the source leaves what it writes as it was",
-    "loss never falls": "the loss stays where a guess among all letters would be",
-    "long lines fail": "short lines are right, and long ones go wrong at their end",
-    "it stops too early": "what it writes is right, but the end comes too soon",
-}
+from course_utils.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
+
 LETTERS = "abcdefgh"
 PAD, START, END = 0, 1, 2
 FIRST_LETTER, SIZE, LONGEST = 3, 3 + len(LETTERS), 24
 # For each model, the start of a digest of its letter and its fault.
 _WIRED = {"a": "22928a96bdcb4585", "b": "a20eee297bd1bee4", "c": "edacaedf243df752"}
-
-
-def digest(letter: str, text: str) -> str:
-    """A fingerprint of an answer, so that the answer itself need not be written down."""
-    return hashlib.sha256(f"model {letter}: {text}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from course_utils.checks.probes.decode import next_words
+from course_utils.checks.next_words import next_words
 from course_utils.checks.wire import Ask
 
 # Where sequences that have ended go, and when the search stops.

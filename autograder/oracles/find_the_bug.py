@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.bugs import digest
+from course_utils.bug_choices import digest
 from course_utils.checks.wire import Ask
 
 ANSWERS = {

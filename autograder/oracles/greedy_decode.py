@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.probes.decode import next_words
+from course_utils.checks.next_words import next_words
 from course_utils.checks.wire import Ask
 
 

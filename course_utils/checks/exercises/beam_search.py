@@ -5,10 +5,12 @@ that holds everything, the search must find what trying every sequence finds. Wi
 there are several right ways to treat sequences that have ended; each is accepted.
 """
 
+from functools import cache
+
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
-from course_utils.checks.probes.decode import next_words
+from course_utils.checks.next_words import next_words, row_of
 from course_utils.checks.wire import Ask
 
 START, END = 0, 1
@@ -65,23 +67,37 @@ def log_probability(tokens, table: np.ndarray) -> float:
     return float(total)
 
 
-def every_sequence(table: np.ndarray, max_length: int, prefix=(START,), total=0.0):
-    """Every sequence that ends with `end`, and every one that is cut off, with its sum."""
-    for word, value in enumerate(next_words(prefix, table)):
+def every_sequence(words: int, max_length: int, prefix=(START,)):
+    """Every sequence that ends with `end`, and every one that is cut off."""
+    for word in range(words):
         longer = (*prefix, word)
         if word == END or len(longer) > max_length:
-            yield list(longer[1:]), total + value
+            yield longer[1:]
         else:
-            yield from every_sequence(table, max_length, longer, total + value)
+            yield from every_sequence(words, max_length, longer)
+
+
+@cache
+def places_in_table(rows: int, words: int, max_length: int) -> tuple:
+    """Every sequence, its length, and where in a table [rows, words] its words stand.
+
+    These are the same for all tables, and drawing one that tells answers apart tries hundreds.
+    Places after the end of a sequence point behind the table, where a zero stands.
+    """
+    sequences = list(every_sequence(words, max_length))
+    places = np.full((len(sequences), max_length), rows * words)
+    for index, tokens in enumerate(sequences):
+        for step, token in enumerate(tokens):
+            places[index, step] = row_of((START, *tokens[:step]), rows) * words + token
+    return sequences, np.array([len(tokens) for tokens in sequences]), places
 
 
 def best_of_all(table: np.ndarray, max_length: int, penalty: float) -> tuple[list[int], float]:
     """The best of all sequences, and its score."""
-    scored = (
-        (tokens, total / len(tokens) ** penalty)
-        for tokens, total in every_sequence(table, max_length)
-    )
-    return max(scored, key=lambda pair: pair[1])
+    sequences, lengths, places = places_in_table(*table.shape, max_length)
+    scores = np.append(table, 0.0)[places].sum(axis=1) / lengths**penalty
+    best = int(scores.argmax())
+    return list(sequences[best]), float(scores[best])
 
 
 def _tells_apart(table: np.ndarray, max_length: int, penalty: float) -> bool:

@@ -5,7 +5,7 @@ What ships is a digest of each right answer, not the answer.
 
 import numpy as np
 
-from course_utils.bugs import FAULTS, REASONS, digest
+from course_utils.bug_choices import FAULTS, REASONS, digest
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 
