@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import nbformat
 
@@ -70,8 +70,9 @@ def tidy(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.strip().split("\n"))
 
 
+@lru_cache(maxsize=1)  # a file is asked first which assignment it is, then for its answers
 def read_document(original: bytes) -> Document:
-    """The cells of a notebook file. Raises Unreadable with a sentence."""
+    """The cells of a notebook file, not to be changed. Raises Unreadable with a sentence."""
     text = _decode(original)
     if not text.strip():
         raise Unreadable("The file is empty.")
