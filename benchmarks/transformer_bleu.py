@@ -1,7 +1,7 @@
 """Train the transformer of notebook 06 on Multi30k, and write its BLEU into a table.
 
     COURSE_DATA=folder python benchmarks/transformer_bleu.py                  # quick, seed 0
-    COURSE_DATA=folder python benchmarks/transformer_bleu.py --budget full
+    COURSE_DATA=folder python benchmarks/transformer_bleu.py --budget full    # and with a beam
     python benchmarks/transformer_bleu.py --builtin --budget smoke            # seconds, no data
 
 A run that was cut off goes on from its last epoch; a run that is in the table already is not
@@ -10,34 +10,52 @@ repository.
 """
 
 import argparse
+import dataclasses
 import os
 import time
-from pathlib import Path
 
 import torch
+from translation_table import models_folder
 
 from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode, load_corpus
+from course_utils.data.tokens import END, START
 from course_utils.training import seed_everything
 from course_utils.transformer_training import (
+    LONGEST,
     RECIPES,
     TRANSFORMER_RESULTS,
     make_translator,
+    next_word,
     train_translator,
     translate,
 )
-from course_utils.translation_report import Result, add_result, bleu, read_results
+from course_utils.translation_report import (
+    LENGTH_RESULTS,
+    Result,
+    add_result,
+    bleu,
+    bleu_by_length,
+    length_text,
+    read_results,
+)
 
 NAME = "transformer"
+BEAM = 5
 
 
-def models_folder() -> Path:
-    """Where trained weights are kept between runs, outside the repository."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "attention-course" / "models"
+def beam_translate(model, data) -> list[list[str]]:
+    """Translate the test set with the beam search of notebook 04, a sentence at a time."""
+    search, found = solution("beam-search"), []
+    for example in data.test:
+        source = torch.tensor([example.source[:LONGEST]])
+        limit = min(LONGEST, 2 * source.shape[1] + 10)
+        tokens, _ = search(next_word(model, source), START, END, BEAM, limit, 1.0)
+        found.append(data.target_vocabulary.decode(tokens))
+    return found
 
 
-def measure(budget: str, seed: int, data, corpus_name: str) -> Result:
+def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result], list]:
     """Train one model (or go on with it) and score it on the test set."""
     recipe = RECIPES[budget]
     seed_everything(seed)
@@ -49,27 +67,41 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> Result:
     cpu = time.process_time()
     history = train_translator(model, data, recipe, seed=seed, checkpoint=path, show=False)
     cpu_minutes = (time.process_time() - cpu) / 60
+    for record in history.records:
+        print("   ", {key: round(value, 3) for key, value in record.items()})
     print(history, flush=True)
     start = time.perf_counter()
-    words = translate(
-        model, data, [example.source for example in data.test], solution("greedy-decode")
-    )
+    sources = [example.source for example in data.test]
+    words = translate(model, data, sources, solution("greedy-decode"))
     score = bleu(words, data)
     print(score)
     print(f"greedy decoding of {len(words)} sentences: {time.perf_counter() - start:.1f} s")
     for place in (0, 100, 200):
         if place < len(words):
             print("  ", data.corpus.test.source[place], "->", " ".join(words[place]))
-    return Result(
+    greedy = Result(
         NAME,
         seed,
         budget,
-        history.seconds / 60,
-        cpu_minutes,
-        history.best_loss,
-        score.tokens,
-        score.plain,
+        round(history.seconds / 60, 2),
+        round(cpu_minutes, 2),
+        round(history.best_loss, 4),
+        round(score.tokens, 2),
+        round(score.plain, 2),
     )
+    results = [greedy]
+    if budget == "full":
+        score = bleu(beam_translate(model, data), data)
+        print(f"with a beam of {BEAM}, the mean log-probability a word decides:\n{score}")
+        results.append(
+            dataclasses.replace(
+                greedy,
+                mechanism=f"{NAME}, beam of {BEAM}",
+                bleu_tokens=round(score.tokens, 2),
+                bleu_plain=round(score.plain, 2),
+            )
+        )
+    return results, bleu_by_length(words, data, NAME, budget, seed)
 
 
 def main() -> None:
@@ -80,20 +112,25 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    done = [(r.budget, r.seed) for r in read_results(TRANSFORMER_RESULTS)]
-    if not options.builtin and (options.budget, options.seed) in done:
-        print(
-            f"The table {TRANSFORMER_RESULTS.name} has this run already; delete its line to repeat it."
-        )
+    known = read_results(TRANSFORMER_RESULTS)
+    if not options.builtin and (options.budget, options.seed) in [
+        (r.budget, r.seed) for r in known
+    ]:
+        print(f"{TRANSFORMER_RESULTS.name} has this run; delete its line to repeat it:")
+        print(*known, sep="\n")
         return
     corpus = builtin_corpus() if options.builtin else load_corpus("de")
     if not options.builtin and corpus.name.startswith("Built-in"):
         raise SystemExit("Multi30k is not here: set COURSE_DATA, or use --builtin.")
     name = "builtin" if options.builtin else "multi30k"
-    result = measure(options.budget, options.seed, encode(corpus), name)
+    results, lengths = measure(options.budget, options.seed, encode(corpus), name)
+    print(length_text(lengths))
     if not options.builtin:
-        add_result(result, TRANSFORMER_RESULTS)
-        print(f"written to {TRANSFORMER_RESULTS}")
+        for result in results:
+            add_result(result, TRANSFORMER_RESULTS)
+        for result in lengths:
+            add_result(result, LENGTH_RESULTS)
+        print(f"written to {TRANSFORMER_RESULTS.name} and {LENGTH_RESULTS.name}")
 
 
 if __name__ == "__main__":

@@ -27,11 +27,14 @@ from course_utils.translation import (
     translate,
 )
 from course_utils.translation_report import (
+    LENGTH_RESULTS,
     RESULTS,
     Result,
     add_result,
     bleu,
+    bleu_by_length,
     comparison_text,
+    length_text,
     read_results,
     summarise,
 )
@@ -79,8 +82,14 @@ def measure(key: str, budget: str, seed: int, data, seconds: float | None) -> Re
     torch.save(model.state_dict(), path)
     for record in history.records:
         print("   ", {key: round(value, 3) for key, value in record.items()})
-    score = bleu([one.words for one in translate(model, data)], data)
+    words = [one.words for one in translate(model, data)]
+    score = bleu(words, data)
     print(score)
+    lengths = bleu_by_length(words, data, name, budget, seed)
+    print(length_text(lengths))
+    if (key, seed) == ("scaled", 0):  # the one that notebook 06 shows beside its own
+        for result in lengths:
+            add_result(result, LENGTH_RESULTS)
     for leftover in (checkpoint, used):
         leftover.unlink(missing_ok=True)
     return Result(
@@ -103,9 +112,6 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=None, help="begin no epoch after that")
     options.add_argument("--output", type=Path, default=RESULTS)
     chosen = options.parse_args()
-    data = encode(load_corpus("de"))
-    if data.corpus.name != "Multi30k":
-        raise SystemExit("The table is about Multi30k, and it is not here: set COURSE_DATA.")
     done = {(r.mechanism, r.seed, r.budget) for r in read_results(chosen.output)}
     left = [
         (key, seed)
@@ -113,6 +119,9 @@ def main() -> None:
         for key in chosen.mechanisms
         if (MECHANISMS[key][0], seed, chosen.budget) not in done
     ]
+    data = encode(load_corpus("de")) if left else None
+    if data and data.corpus.name != "Multi30k":
+        raise SystemExit("The table is about Multi30k, and it is not here: set COURSE_DATA.")
     started = time.perf_counter()
     for count, (key, seed) in enumerate(left):
         print(f"{MECHANISMS[key][0]}, seed {seed}, {chosen.budget}; load {os.getloadavg()[0]:.1f}")

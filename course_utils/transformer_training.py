@@ -232,7 +232,8 @@ def train_translator(
 def next_word(model: nn.Module, source: Tensor) -> Callable[[Tensor], Tensor]:
     """The `step` that a decoder asks: prefixes [B, t] -> log-probabilities [B, V].
 
-    `source` [B, S] is padded. It is encoded once. Marks that are no words are never proposed.
+    `source` [B, S] is padded. It is encoded once. With one source alone there may be any number
+    of prefixes, as a beam has. Marks that are no words are never proposed.
     """
     model.eval()
     mask = source != PAD
@@ -241,7 +242,9 @@ def next_word(model: nn.Module, source: Tensor) -> Callable[[Tensor], Tensor]:
 
     @torch.inference_mode()
     def step(prefixes: Tensor) -> Tensor:
-        logits = model.decode(prefixes, memory, mask)[:, -1].clone()
+        rows = len(prefixes)
+        logits = model.decode(prefixes, memory.expand(rows, -1, -1), mask.expand(rows, -1))
+        logits = logits[:, -1].clone()
         logits[:, [PAD, UNKNOWN, START]] = -math.inf
         return F.log_softmax(logits, dim=-1)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "data" / "translation_results.csv"
 BEAM_RESULTS = RESULTS.with_name("beam_results.csv")
+LENGTH_RESULTS = RESULTS.with_name("length_results.csv")
 
 
 # --- BLEU ----------------------------------------------------------------------------------
@@ -256,6 +257,66 @@ class BeamResult:
     seconds: float
 
 
+@dataclass(frozen=True)
+class LengthResult:
+    """BLEU of one model on the test sentences whose source has a certain length."""
+
+    mechanism: str
+    budget: str
+    seed: int
+    shortest: int
+    longest: int
+    sentences: int
+    bleu_tokens: float
+
+
+def bleu_by_length(
+    words: Sequence[Sequence[str]],
+    data: Encoded,
+    mechanism: str,
+    budget: str,
+    seed: int = 0,
+    parts: int = 3,
+) -> list[LengthResult]:
+    """BLEU of translations of the test set, for short, middling and long sources apart.
+
+    The parts hold about equally many sentences; those of one length stay together.
+    """
+    references = data.target_tokens("test")
+    if len(words) != len(references):
+        raise ValueError(f"There are {len(words)} translations for {len(references)} references.")
+    lengths = [len(example.source) for example in data.test]
+    edges = sorted({sorted(lengths)[len(lengths) * part // parts] for part in range(parts)})
+    found = []
+    for low, high in zip(edges, [*edges[1:], max(lengths) + 1], strict=True):
+        chosen = [place for place, length in enumerate(lengths) if low <= length < high]
+        score = BLEU(tokenize="none", force=True).corpus_score(
+            [" ".join(words[place]) for place in chosen],
+            [[" ".join(references[place]) for place in chosen]],
+        )
+        found.append(
+            LengthResult(mechanism, budget, seed, low, high - 1, len(chosen), round(score.score, 2))
+        )
+    return found
+
+
+def length_text(results: Sequence[LengthResult]) -> str:
+    """BLEU by length as a table in plain text: a line for each model."""
+    spans = list(dict.fromkeys((r.shortest, r.longest) for r in results))
+    models = list(dict.fromkeys((r.mechanism, r.seed) for r in results))
+    known = {(r.mechanism, r.seed, (r.shortest, r.longest)): r.bleu_tokens for r in results}
+    lines = [f"{'BLEU, words in the source':<28}" + "".join(f"{a:>8} to {b}" for a, b in spans)]
+    for mechanism, seed in models:
+        cells = [known.get((mechanism, seed, span)) for span in spans]
+        shown = ("" if cell is None else f"{cell:.1f}" for cell in cells)
+        widths = [8 + len(f" to {b}") for _, b in spans]
+        lines.append(
+            f"{mechanism:<28}"
+            + "".join(f"{text:>{w}}" for text, w in zip(shown, widths, strict=True))
+        )
+    return "\n".join(lines)
+
+
 def read_results(path: Path = RESULTS, kind: type = Result) -> list:
     """The measured runs that come with the course."""
     if not path.exists():
@@ -269,7 +330,7 @@ def read_results(path: Path = RESULTS, kind: type = Result) -> list:
         ]
 
 
-def add_result(result: Result | BeamResult, path: Path = RESULTS) -> None:
+def add_result(result: Result | BeamResult | LengthResult, path: Path = RESULTS) -> None:
     """Write one more run into the table, whole or not at all."""
     rows = [*read_results(path, type(result)), result]
     part = path.with_suffix(".part")

@@ -14,6 +14,7 @@ from course_utils.training import fit
 from course_utils.transformer_training import (
     RECIPES,
     make_translator,
+    next_word,
     padded_batches,
     smoothed_loss,
     translate,
@@ -116,6 +117,16 @@ def test_the_loss_ignores_padding_and_smoothing_costs_the_too_sure(data):
     more = type(batch)(*(torch.nn.functional.pad(part, (0, 3)) for part in batch))
     again, _ = smoothed_loss(0.0)(model, more)
     torch.testing.assert_close(value, again, atol=1e-4, rtol=0)
+
+
+def test_many_prefixes_of_one_source_are_asked_together(data):
+    torch.manual_seed(0)
+    model = make_translator(ANSWERS["Transformer"], data, RECIPES["smoke"]).eval()
+    source = torch.tensor([data.train[0].source])
+    prefixes = torch.tensor([[START, 7, 8], [START, 9, 7]])
+    together = next_word(model, source)(prefixes)
+    alone = torch.cat([next_word(model, source)(prefix[None]) for prefix in prefixes])
+    torch.testing.assert_close(together, alone)
 
 
 def test_the_warm_up_rises_to_one_and_falls_to_nothing():

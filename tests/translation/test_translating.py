@@ -21,16 +21,19 @@ from course_utils.translation import (
     translate,
 )
 from course_utils.translation_report import (
+    LengthResult,
     Result,
     add_result,
     aligned_error_rate,
     alignment_error_rate,
     best_possible_error_rate,
     bleu,
+    bleu_by_length,
     comparison_plot,
     comparison_text,
     describe_attention,
     draw_attention,
+    length_text,
     links,
     read_results,
     save_diagrams,
@@ -244,3 +247,30 @@ def test_the_table_that_comes_with_the_course_was_measured():
     keys = [(r.mechanism, r.seed, r.budget) for r in runs]
     assert len(set(keys)) == len(keys)
     assert all(0 < r.bleu_tokens < 100 and r.minutes > 0 for r in runs)
+
+
+def test_bleu_by_length_takes_every_sentence_once_and_scores_its_part(data):
+    perfect = data.target_tokens("test")
+    parts = bleu_by_length(perfect, data, "perfect", "smoke")
+    assert sum(part.sentences for part in parts) == len(data.test)
+    assert [part.shortest for part in parts] == sorted(part.shortest for part in parts)
+    assert all(part.bleu_tokens == pytest.approx(100) for part in parts)
+    longest = parts[-1]
+    cut = [
+        words[:2] if len(example.source) >= longest.shortest else words
+        for words, example in zip(perfect, data.test, strict=True)
+    ]
+    worse = bleu_by_length(cut, data, "cut", "smoke")
+    assert [part.bleu_tokens for part in worse[:-1]] == pytest.approx([100] * (len(parts) - 1))
+    assert worse[-1].bleu_tokens < 50
+
+
+def test_bleu_by_length_stands_side_by_side():
+    def run(mechanism, low, high, score):
+        return LengthResult(mechanism, "quick", 0, low, high, 10, score)
+
+    text = length_text([run("one", 3, 9, 40.04), run("one", 10, 30, 31), run("two", 10, 30, 33.3)])
+    head, one, two = text.splitlines()
+    assert head.split()[-6:] == ["3", "to", "9", "10", "to", "30"]
+    assert one.split() == ["one", "40.0", "31.0"] and two.split() == ["two", "33.3"]
+    assert len(one) == len(two) == len(head)
