@@ -15,7 +15,7 @@ from .attention_state import (
     make_setup,
     new_state,
 )
-from .challenges import CHALLENGES, ChallengeResult
+from .challenges import CHALLENGES, ChallengeResult, challenge_setup
 from .numbers import BadNumber, exact
 from .picture import chip
 from .presets import PRESETS, preset
@@ -75,6 +75,10 @@ class AttentionEditor(View):
         """A cell that rebuilds what is shown."""
         return self.state.code()
 
+    def answers_as_code(self) -> str:
+        """A line for each challenge solved so far, to paste into the notebook's answer cell."""
+        return self.state.answers_as_code()
+
     # Controls --------------------------------------------------------------------------------
 
     def _make_controls(self) -> None:
@@ -123,7 +127,13 @@ class AttentionEditor(View):
             style=FULL_LABEL,
             layout=widgets.Layout(width="95%", display="none"),
         )
-        self._code.add_class("cw-code")
+        self._answers = widgets.Textarea(
+            description="Copy to your answer",
+            style=FULL_LABEL,
+            layout=widgets.Layout(width="95%", display="none"),
+        )
+        for box in (self._code, self._answers):
+            box.add_class("cw-code")
 
         self._on_value(self._preset, self._load_preset)
         self._on_value(self._challenge, self._load_challenge)
@@ -172,6 +182,7 @@ class AttentionEditor(View):
                 self._message,
                 self._grids,
                 self._mask_grid,
+                self._answers,
                 self.picture,
             ],
             layout=widgets.Layout(width="100%"),
@@ -274,20 +285,13 @@ class AttentionEditor(View):
             self._refresh_switches()
             self._code.layout.display = "" if self._copy.value else "none"
             if self._copy.value:
-                self._code.value = self._code_to_copy()
+                self._code.value = state.code()
+            self._answers.layout.display = "" if state.solved else "none"
+            if state.solved:
+                self._answers.rows = 1 + len(state.solved)
+                self._answers.value = state.answers_as_code()
         self._say(message)
         self._draw(*editor_picture(state))
-
-    def _code_to_copy(self) -> str:
-        code = self.state.code()
-        result = self.challenge_result()
-        if result is not None:
-            code += f"\n\n# The answer to the challenge {result.challenge!r}:\nanswer = {{"
-            for name, value in result.answer.items():
-                value = value.tolist() if hasattr(value, "tolist") else value
-                code += f"{name!r}: {value}, "
-            code = code.rstrip(", ") + "}"
-        return code
 
     def _field(self, name: str, row: int, column: int) -> widgets.Text:
         key = (name, row, column)
@@ -387,17 +391,14 @@ def attention_editor(
 ) -> AttentionEditor:
     """Show the editor with a preset, a challenge, or matrices of your own.
 
-    `attention_editor("self-attention")`, `attention_editor(challenge="copy-one")`, or
+    `attention_editor("self-attention")`, `attention_editor(challenge="copy-one")` (with what the
+    challenge lets you change, to go on from there: `challenge="copy-one", Q=[[...], [...]]`), or
     `attention_editor(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1, 2], [3, 4]], scale=False)`.
     Choices: scale, rule ("softmax", "argmax"), temperature, mask ("none", "causal", "custom"),
     seen (where a custom mask lets a query see a key).
     """
     if challenge is not None:
-        if challenge not in CHALLENGES:
-            raise ValueError(
-                f"There is no challenge {challenge!r}; there are {', '.join(CHALLENGES)}."
-            )
-        return AttentionEditor(new_state(CHALLENGES[challenge].begin()))
+        return AttentionEditor(new_state(challenge_setup(challenge, **matrices_and_choices)))
     own_matrices = set(matrices_and_choices) - set(_CHOICES)
     if start is None and own_matrices:
         return AttentionEditor(new_state(make_setup(**matrices_and_choices)))

@@ -72,6 +72,7 @@ def _challenge_note(state: AttentionState) -> str:
     result = challenge.judge(state.setup)
     if result.solved:
         verdict = chip("good", f"Solved ✓ distance {shown(result.distance, 4)}")
+        verdict += " Its line stands above, to copy to your answer."
     else:
         verdict = chip("note", f"Distance {shown(result.distance, 4)}")
     aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}"
@@ -94,6 +95,12 @@ def _inputs(setup: Setup) -> str:
         f"mask: {setup.mask}",
     ]
     return f'<div class="cw-row">{tables}</div><p class="cw-quiet">{"; ".join(choices)}</p>'
+
+
+def _lines_to_copy(state: AttentionState) -> str:
+    """The answers to solved challenges, for a page that has no field to copy them from."""
+    code = state.answers_as_code()
+    return f"<p>Copy to your answer:</p><pre>{escape(code)}</pre>" if code else ""
 
 
 def matrix_title(name: str, heads: int) -> str:
@@ -140,4 +147,5 @@ def editor_picture(state: AttentionState) -> tuple[str, str, str]:
     output = "\n".join(
         "  ".join(shown(value) for value in row) for row in np.atleast_2d(chain.output).tolist()
     )
-    return "".join(parts), f"Attention editor. {words}\nOutput:\n{output}", _inputs(setup)
+    fields = _inputs(setup) + _lines_to_copy(state)
+    return "".join(parts), f"Attention editor. {words}\nOutput:\n{output}", fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .history import History
-from .numbers import LARGEST, BadNumber, exact, parse_number
+from .numbers import LARGEST, BadNumber, exact, literal, parse_number
 
 RULES = ("softmax", "argmax")
 MASKS = ("none", "causal", "custom")
@@ -230,6 +230,9 @@ class AttentionState:
     history: History[Setup]
     solved: dict = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._note_solved()
+
     @property
     def setup(self) -> Setup:
         return self.history.now
@@ -379,19 +382,24 @@ class AttentionState:
     def code(self) -> str:
         """A cell that rebuilds this state."""
         setup = self.setup
-        lines = [f"    {name}={_listed(matrix)}," for name, matrix in setup.matrices.items()]
+        if self.challenge is not None:
+            answer = self.challenge.judge(setup).answer
+            lines = [f'    challenge="{setup.challenge}",']
+            lines += [f"    {name}={literal(value)}," for name, value in answer.items()]
+            return _cell(lines)
+        lines = [f"    {name}={literal(matrix)}," for name, matrix in setup.matrices.items()]
         defaults = Setup({})
         for choice in ("scale", "rule", "temperature", "mask"):
             value = getattr(setup, choice)
             if value != getattr(defaults, choice):
                 lines.append(f"    {choice}={value!r},")
         if setup.mask == "custom":
-            lines.append(f"    seen={setup.allowed.astype(int).tolist()},")
-        body = "\n".join(lines)
-        return (
-            "from course_utils.widgets import attention_editor\n\n"
-            f"editor = attention_editor(\n{body}\n)\neditor"
-        )
+            lines.append(f"    seen={literal(setup.allowed)},")
+        return _cell(lines)
+
+    def answers_as_code(self) -> str:
+        """A line for each challenge solved so far, for the answer cell of the notebook."""
+        return "\n".join(result.line() for result in self.solved.values())
 
     def result(self) -> dict:
         """The matrices, the choices and the numbers of the chain, as arrays."""
@@ -409,9 +417,12 @@ class AttentionState:
         }
 
 
-def _listed(matrix: np.ndarray) -> str:
-    rows = ("[" + ", ".join(exact(value) for value in row) + "]" for row in matrix.tolist())
-    return "[" + ", ".join(rows) + "]"
+def _cell(lines: list[str]) -> str:
+    body = "\n".join(lines)
+    return (
+        "from course_utils.widgets import attention_editor\n\n"
+        f"editor = attention_editor(\n{body}\n)\neditor"
+    )
 
 
 def new_state(setup: Setup) -> AttentionState:

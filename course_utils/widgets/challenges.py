@@ -7,11 +7,12 @@ from functools import lru_cache
 import numpy as np
 
 from .attention_state import COOLEST, HOTTEST, Setup, compute, make_setup
-from .numbers import LARGEST
+from .numbers import LARGEST, literal
 from .presets import KEYS, LAMBDAS, VALUES
 
-_DRAWS = 200
+DRAWS = 200
 _VARIANCE = 0.1
+ANSWERS = "challenge_answers"  # the dict in which a student hands the answers in
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class ChallengeResult:
     @property
     def solved(self) -> bool:
         return self.distance <= self.tolerance
+
+    def line(self) -> str:
+        """The answer as a line of code, for the cell that is handed in: numbers and nothing else."""
+        parts = ", ".join(f'"{name}": {literal(value)}' for name, value in self.answer.items())
+        return f'{ANSWERS}["{self.challenge}"] = {{{parts}}}'
 
 
 @dataclass(frozen=True)
@@ -95,13 +101,14 @@ def _look_back(setup: Setup) -> float:
 
 
 @lru_cache(maxsize=1)
-def _noisy_keys() -> np.ndarray:
-    factors = np.random.default_rng(4).normal(1.0, np.sqrt(_VARIANCE), (_DRAWS, len(KEYS), 1))
+def noisy_keys() -> np.ndarray:
+    """The keys of every draw, the same for everyone: what survives here survives the check."""
+    factors = np.random.default_rng(4).normal(1.0, np.sqrt(_VARIANCE), (DRAWS, len(KEYS), 1))
     return factors * KEYS
 
 
 def _survive_noise(setup: Setup) -> float:
-    keys = _noisy_keys()
+    keys = noisy_keys()
     found = compute(setup, keys=(keys, keys)).output
     gaps = np.abs(found - (VALUES[0] + VALUES[1]) / 2).max(axis=(1, 2))
     return float(gaps.mean())
@@ -190,7 +197,7 @@ _ALL = (
         "two-heads-noise",
         "Two heads against the noise",
         "Each key is multiplied by noise (mean 1, variance 0.1). Change Q of both heads so that "
-        f"the output stays at the mean of v1 and v2: over {_DRAWS} draws its mean error is at most "
+        f"the output stays at the mean of v1 and v2: over {DRAWS} draws its mean error is at most "
         "0.05.",
         ("Q", "Q2"),
         _start_noise,
@@ -202,12 +209,12 @@ _ALL = (
 CHALLENGES = {challenge.name: challenge for challenge in _ALL}
 
 
-def challenge_result(name: str, **answer) -> ChallengeResult:
-    """Judge an answer without the editor: `challenge_result("copy-one", Q=[[...], [...]])`."""
+def challenge_setup(name: str, **answer) -> Setup:
+    """A challenge as it starts, with an answer put in; what the answer leaves out stays."""
     if name not in CHALLENGES:
         raise ValueError(f"There is no challenge {name!r}; there are {', '.join(CHALLENGES)}.")
     challenge = CHALLENGES[name]
-    if set(answer) != set(challenge.may_edit):
+    if not set(answer) <= set(challenge.may_edit):
         raise ValueError(f"The challenge {name!r} takes {', '.join(challenge.may_edit)}.")
     setup = challenge.begin()
     for what, value in answer.items():
@@ -226,4 +233,10 @@ def challenge_result(name: str, **answer) -> ChallengeResult:
             raise ValueError(f"{what} has a number that is NaN or beyond {LARGEST:g}.")
         else:
             setup = replace(setup, matrices={**setup.matrices, what: array})
-    return challenge.judge(setup)
+    return setup
+
+
+def challenge_result(name: str, **answer) -> ChallengeResult:
+    """Judge an answer without the editor: `challenge_result("copy-one", Q=[[...], [...]])`."""
+    setup = challenge_setup(name, **answer)
+    return CHALLENGES[name].judge(setup)

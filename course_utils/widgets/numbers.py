@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 LARGEST = 1e6
 
 
@@ -35,6 +37,15 @@ def exact(value: float) -> str:
     """A number for a field or for code: all digits that matter, no more."""
     short = f"{value:.12g}"
     return "0" if short == "-0" else short
+
+
+def literal(value) -> str:
+    """A number or a matrix as code, with every digit: run again, it is the same."""
+    if isinstance(value, np.ndarray):
+        value = value.astype(float).tolist()
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return repr(float(value) + 0.0).removesuffix(".0")  # adding 0.0 turns -0.0 into 0.0
 
 
 def shown(value: float, decimals: int = 3) -> str:

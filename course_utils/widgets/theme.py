@@ -55,6 +55,8 @@ font-family:var(--jp-ui-font-family,system-ui,sans-serif);overflow-x:auto;box-si
 .cw h4{margin:8px 0 2px;font-size:13px;color:var(--cw-ink);font-weight:600}
 .cw p{margin:4px 0;color:var(--cw-ink)}
 .cw .cw-quiet{color:var(--cw-quiet)}
+.cw pre{margin:2px 0;color:var(--cw-ink);background:var(--cw-paper);white-space:pre-wrap;
+overflow-wrap:anywhere;font:12px var(--jp-code-font-family,monospace)}
 .cw .cw-row{display:flex;flex-wrap:wrap;gap:10px 18px;align-items:flex-start}
 .cw table{border-collapse:collapse;margin:0;width:auto;border:0;font-size:12px;color:var(--cw-ink);
 table-layout:auto}

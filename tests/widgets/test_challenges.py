@@ -90,15 +90,47 @@ def test_a_solution_found_in_the_editor_is_kept_and_can_be_taken_over():
     assert challenge_result("copy-one", **kept.answer).solved
 
 
-def test_the_copied_code_of_a_challenge_holds_the_answer():
-    editor = attention_editor(challenge="mean-of-all")
-    for i in range(4):
-        for j in range(4):
-            editor._field("K", i, j).value = "0"
+@pytest.mark.parametrize("name", CHALLENGES)
+def test_the_copied_code_of_a_challenge_rebuilds_it_where_it_was_left(name):
+    editor = attention_editor(challenge=name, **answers()[name])
     editor._copy.value = True
     found: dict = {}
     exec(editor._code.value, found)
-    assert challenge_result("mean-of-all", **found["answer"]).solved
+    again = found["editor"]
+    assert again.state.challenge.name == name and list(again.solved) == [name]
+    assert again.challenge_result().distance == editor.challenge_result().distance
+
+
+def test_a_solved_challenge_shows_its_line_and_keeps_it_while_others_are_tried():
+    editor = attention_editor(challenge="mean-of-all")
+    assert editor._answers.layout.display == "none" and editor.answers_as_code() == ""
+    for i in range(4):
+        for j in range(4):
+            editor._field("K", i, j).value = "0"
+    zeros = "[" + ", ".join(["[0, 0, 0, 0]"] * 4) + "]"
+    line = f'challenge_answers["mean-of-all"] = {{"K": {zeros}}}'
+    assert editor._answers.layout.display == "" and editor._answers.value == line
+    assert "Its line stands above" in editor.picture.value
+    assert "challenge_answers[" in editor.html and "challenge_answers[" not in editor.picture.value
+    editor._challenge.value = "running-mean"
+    editor._mask.value = "causal"
+    mask = "[[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]"
+    assert editor._answers.value.splitlines() == [
+        line,
+        f'challenge_answers["running-mean"] = {{"mask": {mask}}}',
+    ]
+    editor._mask.value = "none"
+    assert "running-mean" in editor._answers.value
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, -2.5e-7, 123456.789012345, 1e6, -0.0])
+def test_the_line_holds_every_digit_of_the_answer(value):
+    """An answer just within the tolerance stays within it."""
+    queries = np.full((2, 4), value)
+    line = challenge_result("copy-one", Q=queries).line()
+    found: dict = {"challenge_answers": {}}
+    exec(line, found)
+    np.testing.assert_array_equal(found["challenge_answers"]["copy-one"]["Q"], queries)
 
 
 @pytest.mark.parametrize(

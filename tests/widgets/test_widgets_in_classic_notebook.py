@@ -80,6 +80,8 @@ def test_a_challenge_is_solved(page, screenshots):
         type_into(page, "challenge", f"Q row 1 column {column}", value)
     area.locator(LIVE).get_by_text("Solved").wait_for()
     area.screenshot(path=screenshots / "classic_challenge.png")
+    line = area.get_by_label("Copy to your answer").input_value()
+    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}'
 
 
 def test_every_widget_is_drawn_once_and_nothing_scrolls(page, screenshots):

@@ -187,6 +187,8 @@ def test_a_challenge_is_solved_by_keyboard_and_its_distance_is_live(page, screen
         type_into(page, "challenge", f"Q row 1 column {column}", value)
     area.locator(LIVE).get_by_text("Solved").wait_for()
     area.screenshot(path=screenshots / "challenge_solved.png")
+    line = area.get_by_label("Copy to your answer").input_value()
+    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}'
     assert area.get_by_label("K row 1 column 1").is_disabled()
     area.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")
