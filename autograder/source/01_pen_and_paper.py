@@ -504,7 +504,8 @@ if ready("multi-head-by-hand"):
 # ### 6.1 Copying
 #
 # When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
-# The distance to the goal is shown below the matrices.
+# The distance to the goal is shown below the matrices. Once it is solved, a line to copy stands there
+# too: you will need it in section 7.
 
 # %%
 copy_editor = attention_editor(challenge="copy-one")
@@ -738,7 +739,57 @@ if ready("average-query", "two-head-queries"):
 # === END MARK SCHEME ===
 
 # %% [markdown]
-# ## 7 Practise with fresh numbers
+# ## 7 Eight challenges
+#
+# Three of them you have met. The other five are in the menu *Challenge*. In each, one thing can be
+# changed, and the distance to the goal is shown as you change it. *Look one step back* and *A
+# running mean* show what notebooks 05 and 07 will need.
+
+# %%
+challenge_editor = attention_editor(challenge="copy-everywhere")
+challenge_editor
+
+# %% [markdown]
+# ### Exercise: hand in your challenges
+#
+# {{exercise editor-challenges}}
+#
+# The editor has a line of code for each challenge that you solved in it, in the field *Copy to your
+# answer* (click into it, then Ctrl+A and Ctrl+C, or ⌘A and ⌘C). Paste the lines below, and those of
+# the editors in section 6. They hold your numbers and nothing else: **any** numbers that reach the
+# goal are right, and the check works out the distance itself. Each challenge counts the same.
+
+# %% nbgrader={"grade_id": "editor-challenges", "solution": true}
+challenge_answers = {}
+# Paste the lines below this one.
+### BEGIN SOLUTION
+challenge_answers["copy-one"] = {"Q": [[20, 20, -20, -20], [0, 0, 0, 0]]}
+challenge_answers["average-two"] = {"Q": [[0, 0, 0, 0], [30, 30, 0, 0]]}
+challenge_answers["copy-everywhere"] = {
+    "K": [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [30, 0, 0, 0]]
+}
+challenge_answers["mean-of-all"] = {"K": [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]}
+challenge_answers["running-mean"] = {
+    "mask": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+}
+challenge_answers["half-weight"] = {"temperature": 2.38}
+challenge_answers["look-back"] = {
+    "W_Q": [[0, 0, 0, 0], [20, 0, 0, 0], [0, 20, 0, 0], [0, 0, 20, 0]]
+}
+challenge_answers["two-heads-noise"] = {"Q": [[20, 20, 20, 20]], "Q2": [[20, -20, 20, -20]]}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "editor-challenges-check", "grade": true}
+result = check("editor-challenges")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("editor-challenges")
+### END HIDDEN TESTS
+result.points
+
+# %% [markdown]
+# ## 8 Practise with fresh numbers
 #
 # The same questions with other matrices. Change the seed, and choose `"single-query"`,
 # `"self-attention"`, `"two-heads"` or `"columns"`. This is not graded.
@@ -765,10 +816,6 @@ task.check(scores=[0, 0, 0, 0])
 
 # %%
 # task.solution()
-
-# %% [markdown]
-# The editor has eight challenges in its menu. You have met three. *Look one step back* and *A
-# running mean* show what notebooks 05 and 07 will need.
 
 # %% [markdown]
 # ## Summary

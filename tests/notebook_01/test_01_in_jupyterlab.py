@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from autograder.build import NOTEBOOKS
+from course_utils import register
 from tests.browser import new_page, open_lab, run_all, wait_idle
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("notebook_01")]
@@ -67,9 +68,10 @@ def test_the_notebook_as_handed_out_runs_to_the_end_without_an_error(page, scree
     page.screenshot(path=screenshots / "notebook_01_top.png")
     errors = page.locator('[data-mime-type="application/vnd.jupyter.error"]')
     assert errors.count() == 0, errors.all_inner_texts()
-    assert page.locator(LIVE).count() == 8
+    assert page.locator(LIVE).count() == 9
     assert "0 of 3 points" in verdict(page, "single-query-numbers")
-    assert "0 of 21 points" in page.locator(".jp-OutputArea").last.inner_text()
+    checked = sum(e.points for e in register.exercises("01_pen_and_paper") if e.checked)
+    assert f"0 of {checked:g} points" in page.locator(".jp-OutputArea").last.inner_text()
 
 
 def test_a_number_of_k_moves_the_output_and_undo_brings_it_back(page, screenshots):
@@ -89,7 +91,7 @@ def test_a_number_of_k_moves_the_output_and_undo_brings_it_back(page, screenshot
     assert area.locator(f"{LIVE} table").last.inner_text() == before
 
 
-def test_a_challenge_is_solved(page, screenshots):
+def test_a_challenge_is_solved_and_its_line_handed_in_with_the_keyboard(page, screenshots):
     area = cell(page, 'attention_editor(challenge="copy-one")')
     assert "Distance" in area.locator(LIVE).inner_text()
     for column, number in enumerate(("10", "10", "-10", "-10"), 1):
@@ -98,6 +100,23 @@ def test_a_challenge_is_solved(page, screenshots):
     area.screenshot(path=screenshots / "notebook_01_challenge.png")
     area.get_by_role("button", name="Undo").click()
     area.locator(LIVE).get_by_text("Solved").wait_for(state="detached")
+
+    area.get_by_label("Copy to your answer").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    answer = cell(page, "challenge_answers = {}")
+    answer.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+v")
+    answer.locator(".cm-content").get_by_text('challenge_answers["copy-one"]').wait_for()
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    wait_idle(page)
+    said = verdict(page, "editor-challenges")
+    answer.screenshot(path=screenshots / "01_challenge_answer.png")
+    cell(page, 'check("editor-challenges")').screenshot(path=screenshots / "01_challenge_check.png")
+    assert "0.25 of 2 points" in said and '["average-two"] is not there yet' in said
 
 
 def test_a_wrong_answer_is_named_and_a_right_one_gets_its_points(page, screenshots):

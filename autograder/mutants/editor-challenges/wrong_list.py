@@ -1,0 +1,2 @@
+# misconception: none
+challenge_answers = [2.38]
