@@ -24,13 +24,12 @@ from autograder.box.job import Job, Limits, Outcome, pack_job
 
 MODULES = (
     "numpy",
-    "matplotlib.pyplot",
-    "matplotlib_inline.backend_inline",
     "tqdm.auto",
     "torch.nn.functional",
     "course_utils",
     "course_utils.checks.probes",
 )
+PLOTTING = ("matplotlib.pyplot", "matplotlib_inline.backend_inline")
 SHOWN_CHARACTERS = 20_000
 START_SECONDS = 180.0
 WATCH_EVERY = 0.05
@@ -44,7 +43,9 @@ class ZygoteGone(RuntimeError):
 class Box:
     """A warm process behind walls that runs up to `workers` submissions side by side.
 
-    Use it as a context manager. `run` may be called from several threads.
+    Use it as a context manager. `run` may be called from several threads. Its `modules` are
+    imported at once, those in `also` only at the first `wait` or `run`: until then they can be
+    set to what a class turns out to need.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class Box:
         limits: Limits | None = None,
         unsafe: bool = False,
         modules: tuple[str, ...] = MODULES,
+        also: tuple[str, ...] = PLOTTING,
     ):
         self.workers = workers
         self.limits = limits or Limits()
         self.unsafe = unsafe
         self.modules = modules
+        self.also = also
         self._starting = threading.Lock()
         self._sending = threading.Lock()
         self._process: subprocess.Popen | None = None
@@ -185,6 +188,7 @@ class Box:
                 return
             self._control.settimeout(START_SECONDS)
             try:
+                self._control.send(json.dumps(self.also).encode())
                 word = self._control.recv(16)
             except OSError as problem:
                 word = str(problem).encode()

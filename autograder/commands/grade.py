@@ -1,5 +1,6 @@
 """autograder grade: grade a whole class, in parallel, into nbgrader's gradebook."""
 
+import gc
 import json
 import os
 import sys
@@ -42,8 +43,6 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
 
     Started again after an interruption, it goes on where it stopped.
     """
-    from rich.console import Console
-
     from autograder.box import Box, BoxUnavailable
 
     # the box takes seconds to import torch: let it begin before we import anything ourselves
@@ -55,11 +54,16 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
         raise click.ClickException(str(problem)) from None
     # jsonschema would build 38 grammars for addresses that no notebook has: over a second
     sys.modules.setdefault("rfc3987_syntax", None)
+    gc.disable()  # modules are never garbage: looking for it among them takes a tenth of the time
+    from rich.console import Console
+
     from autograder.grading.course import CourseError
     from autograder.grading.run import Options, grade_class
     from autograder.grading.workers import ClusterRefused
     from autograder.intake import RosterError
 
+    gc.freeze()
+    gc.enable()
     options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
     console = Console(stderr=True)
     if unsafe:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.box import PLOTTING
 from course_utils import register
 
 CHECK = "-check"
@@ -32,6 +34,31 @@ def cells_to_run(notebook: NotebookNode) -> tuple[Cell, ...]:
         elif "setup" in cell.metadata.get("tags", []):
             found.append(Cell(cell.source))
     return tuple(found)
+
+
+def modules_for(release: NotebookNode, notebooks: Iterable[NotebookNode]) -> tuple[str, ...]:
+    """What a class needs beyond the box's own modules: imported once, not in each submission.
+
+    The parts of the course that the release's setup cells import; and what plots, which takes
+    longest, only where a cell to run speaks of it.
+    """
+    given = [cell.source for cell in cells_to_run(release) if not cell.answer]
+    found = [name for source in given for name in course_modules(source)]
+    sources = (cell.source for notebook in notebooks for cell in cells_to_run(notebook))
+    if any(word in source for source in sources for word in ("matplotlib", "pylab")):
+        found += PLOTTING
+    return tuple(dict.fromkeys(found))
+
+
+def course_modules(source: str) -> list[str]:
+    """The parts of course_utils that a cell may import; some may be names that are no modules."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in found if name.startswith("course_utils.")]
 
 
 def checked_exercises(notebook: NotebookNode) -> tuple[str, ...]:

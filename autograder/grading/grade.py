@@ -74,6 +74,12 @@ def packed(key: tuple[tuple[str, tuple[int, ...]], ...], student: str | None) ->
     return wire.pack_request({e: plan_for(e, seeds, student).flat for e, seeds in key})
 
 
+def prepare_questions(seeds: dict[str, Sequence[int]]) -> None:
+    """Draw now what is the same for the whole class, and keep it."""
+    if not any(map(is_personal, seeds)):
+        packed(tuple((exercise, tuple(drawn)) for exercise, drawn in seeds.items()), None)
+
+
 def is_personal(exercise: str) -> bool:
     """Whether each student has numbers of their own in this exercise."""
     asks = judge.load(exercise).asks

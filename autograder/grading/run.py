@@ -11,8 +11,15 @@ from nbformat import NotebookNode
 
 from autograder.box import Box, Limits
 from autograder.grading import clean, course, record, workers
-from autograder.grading.answers import checked_exercises
-from autograder.grading.grade import Grades, Task, as_records, draw_seeds, written_answers
+from autograder.grading.answers import checked_exercises, modules_for
+from autograder.grading.grade import (
+    Grades,
+    Task,
+    as_records,
+    draw_seeds,
+    prepare_questions,
+    written_answers,
+)
 from autograder.grading.gradebook import Entry, GradebookWriter
 from autograder.grading.outputs import comment_on, write_verdicts
 from autograder.grading.record import Run
@@ -79,9 +86,12 @@ def grade_class(
         url = course.gradebook_url(options.course, options.db)
         with course.only_writer(options.course):
             course.prepare(options.course, options.assignment, url)
-            if box is not None:
-                box.wait()
             run = begin(options, release, len(handed_in))
+            if box is not None:
+                notebooks = [s.notebook for s in handed_in if s.notebook is not None]
+                box.also = modules_for(release, notebooks)
+                prepare_questions(run.seeds)  # while the box is still starting
+                box.wait()
             writer = GradebookWriter(url, options.assignment, course.course_config(options.course))
             try:
                 results = _grade_all(options, run, handed_in, box, url, writer, tell)

@@ -195,7 +195,8 @@ def test_the_boxed_course_holds_nothing_that_judges(tmp_path):
     assert checks >= {"course_utils/checks/wire.py", "course_utils/checks/probes/__init__.py"}
     for name in checks:
         rest = name.removeprefix("course_utils/checks/")
-        assert rest in ("wire.py", "__init__.py") or rest.startswith("probes/"), name
+        given = rest in ("wire.py", "next_words.py", "__init__.py")
+        assert given or rest.startswith("probes/"), name
     assert not [name for name in here if name.endswith((".npz", ".ipynb"))]
     assert not [name for name in here if name.startswith("autograder")]
 
@@ -216,7 +217,8 @@ def test_the_probe_side_imports_nothing_that_judges(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert result.stdout.strip() == "['course_utils.checks.wire']"
+    beside = ["course_utils.checks.next_words", "course_utils.checks.wire"]
+    assert result.stdout.strip() == str(beside)
 
 
 def test_only_a_whitelist_is_bound():
@@ -273,3 +275,14 @@ def test_the_filter_is_a_list_of_whole_instructions_that_ends_in_allow(machine):
     code = seccomp.program(machine)
     assert len(code) % 8 == 0 and len(code) // 8 < 4096
     assert code[-8:] == b"\x06\x00\x00\x00\x00\x00\xff\x7f"
+
+
+@needs_box
+@pytest.mark.parametrize("also", [(), ("matplotlib.pyplot", "course_utils.masks", "no.such")])
+def test_what_a_class_needs_is_imported_before_its_submissions_run(also):
+    asked = ("matplotlib.pyplot", "course_utils.masks")
+    loaded = f"import sys; x = [float(name in sys.modules) for name in {asked}]"
+    with Box(workers=1) as box:
+        box.also = also
+        box.wait()
+        assert value_of(box.run(Job((loaded,), REQUEST))) == [float(n in also) for n in asked]
