@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import LateSubmissionPlugin
 from sqlalchemy.exc import OperationalError
 
@@ -33,16 +33,25 @@ class GradebookWriter:
         self.gradebook = Gradebook(url)
         self.late = LateSubmissionPlugin(config=config)
         self.students = {student.id for student in self.gradebook.students}
-        # nbgrader commits after each small step; inside a batch these only reach the database's
-        # own transaction, and `write` commits once
+        # nbgrader commits after each small step; here everything waits for the end of a batch,
+        # goes to the database in a few statements, and `write` commits once
         self.session = self.gradebook.db()
-        self.gradebook.db.commit = self.session.flush
+        self.gradebook.db.commit = lambda: None
+        self.names = {
+            cell.id: cell.name
+            for notebook in self.gradebook.find_assignment(assignment).notebooks
+            for cell in (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
+        }
 
     def write(self, entries: list[Entry]) -> None:
         """Write all entries, or none of them if anything goes wrong."""
         try:
-            for entry in entries:
-                self._write_one(entry)
+            self._add_students(entries)
+            there = self._submissions(entries)
+            with self.session.no_autoflush:
+                for entry in entries:
+                    if entry.graded:
+                        self._write_one(entry, there.get(entry.student))
             self.session.commit()
         except OperationalError as problem:
             self.session.rollback()
@@ -54,24 +63,37 @@ class GradebookWriter:
             self.session.rollback()
             raise
 
-    def _write_one(self, entry: Entry) -> None:
-        book = self.gradebook
-        if entry.student not in self.students:
-            book.add_student(entry.student)
-            self.students.add(entry.student)
-        if not entry.graded:
-            return
-        when = {"timestamp": naive_utc(entry.timestamp)} if entry.timestamp else {}
-        with self.session.no_autoflush:
-            submission = book.update_or_create_submission(self.assignment, entry.student, **when)
+    def _add_students(self, entries: list[Entry]) -> None:
+        new = {entry.student for entry in entries} - self.students
+        self.session.add_all(Student(id=student) for student in sorted(new))
+        self.session.flush()
+        self.students |= new
+
+    def _submissions(self, entries: list[Entry]) -> dict[str, SubmittedAssignment]:
+        """What the gradebook already has of these students."""
+        found = (
+            self.session.query(SubmittedAssignment)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == self.assignment)
+            .filter(SubmittedAssignment.student_id.in_([entry.student for entry in entries]))
+        )
+        return {submission.student_id: submission for submission in found}
+
+    def _write_one(self, entry: Entry, submission: SubmittedAssignment | None) -> None:
+        if submission is None:
+            submission = self.gradebook.add_submission(self.assignment, entry.student)
+        if entry.timestamp:
+            submission.timestamp = naive_utc(entry.timestamp)
         for notebook in submission.notebooks:
             for grade in notebook.grades:
-                if grade.cell.name in entry.scores:
-                    grade.auto_score = entry.scores[grade.cell.name]
-                    settle_review(grade, entry.before, entry.written)
+                name = self.names.get(grade.cell_id)
+                if name in entry.scores:
+                    grade.auto_score = entry.scores[name]
+                    settle_review(grade, name, entry.before, entry.written)
             for comment in notebook.comments:
-                if comment.cell.name in entry.comments:
-                    comment.auto_comment = entry.comments[comment.cell.name]
+                name = self.names.get(comment.cell_id)
+                if name in entry.comments:
+                    comment.auto_comment = entry.comments[name]
             self._penalise(submission, notebook)
 
     def _penalise(self, submission, notebook) -> None:

@@ -86,7 +86,7 @@ class WriteComments(NbGraderPreprocessor):
             )
             written = written_answers(nb)
             for stored in submission.grades:
-                settle_review(stored, before, written)
+                settle_review(stored, stored.cell.name, before, written)
             gradebook.db.commit()
         self.write_record(course, about, grades, seeds, before, written)
         return nb, resources
@@ -127,8 +127,8 @@ class WriteComments(NbGraderPreprocessor):
         )
 
 
-def settle_review(grade, before: dict | None, written: dict[str, dict]) -> None:
-    """Whether a person must look (again) at one grade.
+def settle_review(grade, name: str, before: dict | None, written: dict[str, dict]) -> None:
+    """Whether a person must look (again) at the grade of the cell called `name`.
 
     nbgrader puts every answer with a manual score back on the pile at each regrade. A score that
     a person gave stands as long as what it was given for is the same: the text of a written
@@ -137,7 +137,6 @@ def settle_review(grade, before: dict | None, written: dict[str, dict]) -> None:
     grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
     if grade.manual_score is None:
         return
-    name = grade.cell.name
     if name in written:
         earlier = (before or {}).get("written", {}).get(name, {})
         grade.needs_manual_grade = earlier.get("sha256") != written[name]["sha256"]
