@@ -37,9 +37,9 @@ def configure(c) -> None:
         if section != "CourseDirectory":
             c[section].update(values)
     # what students get back: rubrics and hidden tests are taken out first
-    from autograder.instructor import feedback
+    from autograder.instructor import feedback_settings
 
-    feedback.configure(c)
+    feedback_settings.configure(c)
 
 
 if "get_config" in globals():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 from autograder.grading.answers import CHECK
 from autograder.grading.grade import Answered, Grades
@@ -11,6 +10,23 @@ from autograder.intake.harmless import harmless_markdown
 from course_utils.checks import panel
 
 COMMENT_CHARACTERS = 2000
+
+
+# nbformat's new_output looks every single output up in the schema, which takes longer than all
+# else that is done to a graded notebook
+
+
+def printed(text: str) -> NotebookNode:
+    return NotebookNode(output_type="stream", name="stdout", text=text)
+
+
+def displayed(kind: str, data: dict[str, str], **more) -> NotebookNode:
+    return NotebookNode(output_type=kind, metadata={}, data=data, **more)
+
+
+def result_of(text: str) -> NotebookNode:
+    """What nbgrader reads as the points of a cell."""
+    return displayed("execute_result", {"text/plain": text}, execution_count=1)
 
 
 def points_shown(points: float, cell: NotebookNode) -> str:
@@ -22,25 +38,16 @@ def verdict_outputs(answer: Answered, cell: NotebookNode) -> list[NotebookNode]:
     """A line, the panel, last the points; never stderr, which nbgrader takes for an error."""
     shown = panel.text(answer.verdict)
     return [
-        new_output("stream", name="stdout", text=shown.split("\n")[0] + "\n"),
-        new_output(
-            "display_data", data={"text/html": panel.html(answer.verdict), "text/plain": shown}
-        ),
-        new_output(
-            "execute_result",
-            execution_count=1,
-            data={"text/plain": points_shown(answer.verdict.points, cell)},
-        ),
+        printed(shown.split("\n")[0] + "\n"),
+        displayed("display_data", {"text/html": panel.html(answer.verdict), "text/plain": shown}),
+        result_of(points_shown(answer.verdict.points, cell)),
     ]
 
 
 def unjudged_outputs() -> list[NotebookNode]:
     """Without any output nbgrader would give all points: say no points instead."""
     said = "The judge knows no exercise of this name, so this cell gives no points by itself.\n"
-    return [
-        new_output("stream", name="stdout", text=said),
-        new_output("execute_result", execution_count=1, data={"text/plain": "0"}),
-    ]
+    return [printed(said), result_of("0")]
 
 
 def write_verdicts(notebook: NotebookNode, grades: Grades) -> None:

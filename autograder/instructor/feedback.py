@@ -20,11 +20,11 @@ from autograder.grading import record
 from autograder.grading.course import CourseError, course_config, environment_on_path
 from autograder.instructor.course import Course
 from autograder.instructor.export import number
+from autograder.instructor.feedback_settings import configure
 from autograder.instructor.marks import is_extra
 from autograder.instructor.mathematics import markdown
 from course_utils import register
 
-PAGES = Path(__file__).with_name("pages")
 CHECK = "-check"
 
 
@@ -167,25 +167,6 @@ def _exercise_title(exercise: str) -> str:
     except KeyError:
         title = exercise
     return title[:1].upper() + title[1:] if " " in title else title
-
-
-def configure(c: Config) -> None:
-    """Our page in nbgrader's own generate_feedback, with hidden tests and rubrics taken out first.
-
-    In a course's nbgrader_config.py it makes formgrader's button write the same pages.
-    """
-    c.GenerateFeedback.preprocessors = [
-        "nbgrader.preprocessors.ClearHiddenTests",
-        "nbgrader.preprocessors.ClearMarkScheme",
-        "nbgrader.preprocessors.GetGrades",
-        "autograder.instructor.feedback.FeedbackSheet",
-    ]
-    c.ClearMarkScheme.enforce_metadata = False
-    c.ClearHiddenTests.enforce_metadata = False
-    # An exporter of our own: formgrader's pages are made by nbgrader's, with its template.
-    c.GenerateFeedback.exporter_class = "autograder.instructor.feedback.FeedbackPage"
-    c.FeedbackPage.template_name = "feedback"
-    c.FeedbackPage.extra_template_basedirs = [str(PAGES)]
 
 
 def feedback_config(course: Course, assignment: str, student: str = "*") -> Config:

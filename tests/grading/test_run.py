@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
@@ -86,6 +87,8 @@ def test_points_comments_and_records_tell_the_same(graded):
     assert [v["student"] for v in on_disk] == list(ANSWERS)
     assert on_disk == verdicts
     assert record.runs(course)[-1].seeds == run.seeds
+    for path in (course / "autograded").rglob("*.ipynb"):
+        nbformat.validate(nbformat.read(path, as_version=4))
 
 
 def test_stock_nbgrader_gives_the_same_points(graded, copy):
