@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 from autograder.intake.harmless import (
     harmless_attachments,
@@ -18,7 +17,6 @@ from autograder.intake.harmless import (
     harmless_outputs,
 )
 
-REMOVED = "#link-removed-"
 OWN_OUTPUT = "[Saved by the student, not run by the grader]\n"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 KEPT_METADATA = ("nbgrader", "tags", "id", "deletable", "editable")
@@ -38,7 +36,7 @@ def students_outputs(outputs: object) -> list[NotebookNode]:
     kept = harmless_outputs(outputs)
     if not kept or kept[0].get("text", "") == OWN_OUTPUT:
         return kept
-    return [new_output("stream", name="stdout", text=OWN_OUTPUT), *kept]
+    return [NotebookNode(output_type="stream", name="stdout", text=OWN_OUTPUT), *kept]
 
 
 def clean_cell(cell: NotebookNode, trusted: frozenset[str]) -> None:
@@ -58,8 +56,7 @@ def clean_cell(cell: NotebookNode, trusted: frozenset[str]) -> None:
         cell.outputs = [] if is_graded(cell) else students_outputs(cell.get("outputs"))
         return
     if cell.source not in trusted:
-        # cleaning twice must give the same text, or an answer would look changed
-        cell.source = harmless_markdown(cell.source.replace(REMOVED, ""))
+        cell.source = harmless_markdown(cell.source)
     attachments = harmless_attachments(cell.pop("attachments", None))
     if attachments:
         cell.attachments = attachments

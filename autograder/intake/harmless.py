@@ -18,9 +18,10 @@ DELIMITERS = re.compile(r"(BEGIN|END) (HIDDEN TESTS|MARK SCHEME)")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # MathJax commands that make links or load code.
 ACTIVE_MATH = re.compile(r"\\(href|url|class|cssId|style|require|html\w*|data|include\w*)\b")
-LINK = re.compile(r"(\](?:\(|:)\s*)(<?\s*[^\s)>]+)")
+LINK = re.compile(r"(\](?:\(|:)\s*)(<?\s*([^\s)>]+))")
+# What begins with # leads to a place in the same page, whatever follows.
 SAFE_LINK = re.compile(
-    r"https?:|mailto:|attachment:|data:image/(?:png|jpe?g|gif);base64,|[^:]*$", re.I
+    r"#|https?:|mailto:|attachment:|data:image/(?:png|jpe?g|gif);base64,|[^:]*$", re.I
 )
 INVISIBLE = {number: None for number in range(32) if chr(number) not in "\n\t"}
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -42,6 +43,8 @@ def harmless_markdown(source: str) -> str:
     """Markdown in which no HTML tag, script link or active formula is left.
 
     A space after `<` keeps `a < b`, formulas and code readable, and no browser sees a tag there.
+    Doing it again changes nothing: a text is cleaned more than once on its way, and an answer
+    must not look changed for that.
     """
     source = TAG.sub("< ", harmless_code(source))
     source = ACTIVE_MATH.sub(r"\\text{\1}", source)
@@ -51,7 +54,8 @@ def harmless_markdown(source: str) -> str:
 def _harmless_link(found: re.Match) -> str:
     target = html.unescape(re.sub(r"\\(?=\W)", "", found[2])).lstrip("<")
     target = "".join(letter for letter in target if letter.isprintable() and letter != " ")
-    return found[0] if SAFE_LINK.match(target) else f"{found[1]}#link-removed-{found[2]}"
+    # Without the `<` and the blank that it may begin with: they would end the new link early.
+    return found[0] if SAFE_LINK.match(target) else f"{found[1]}#link-removed-{found[3]}"
 
 
 def harmless_outputs(outputs: object) -> list[NotebookNode]:

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
@@ -81,16 +81,32 @@ def test_no_attack_survives(attack):
     assert "href{" not in harmless_markdown(attack).replace("text{href}{", "")
 
 
+MIXTURES = st.lists(
+    st.sampled_from(
+        ["<", ">", "[x]", "(", ")", "javascript:", "script", "\n", "`", "$", "&lt;", "&#60;",
+         "\\", '"', "'", "!", " ", "img onerror=1", "</", "<!--", "-->", ":", "#", "1", "|",
+         "href", "\\url{", "BEGIN ", "HIDDEN TESTS", "](", "]:", "&#35;"]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_cleaning_an_attack_twice_gives_the_same_text(attack):
+    once = harmless_markdown(attack)
+    assert harmless_markdown(once) == once
+
+
+@settings(max_examples=500, deadline=None)
+@given(MIXTURES | st.text())
+@example("](</](javascript:")
+def test_cleaning_anything_twice_gives_the_same_text(text):
+    once = harmless_markdown(text)
+    assert harmless_markdown(once) == once
+
+
 @settings(max_examples=300, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(
-            ["<", ">", "[x]", "(", ")", "javascript:", "script", "\n", "`", "$", "&lt;", "&#60;",
-             "\\", '"', "'", "!", " ", "img onerror=1", "</", "<!--", "-->", ":", "#", "1", "|"]
-        ),
-        max_size=14,
-    ).map("".join)
-)  # fmt: skip
+@given(MIXTURES)
 def test_no_mixture_of_marks_makes_a_tag_or_a_script_link(text):
     assert_harmless(watch(text))
 
