@@ -34,7 +34,7 @@ import click
 @click.option(
     "--roster",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A CSV with the students' ids and names.",
+    help="A CSV with the students' ids and names; they also go into the gradebook.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")

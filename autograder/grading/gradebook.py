@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +11,9 @@ from nbgrader.plugins import LateSubmissionPlugin
 from sqlalchemy.exc import OperationalError
 
 from autograder.grading.preprocessors import settle_review
+from autograder.intake import Student as Person
+
+DETAILS = ("first_name", "last_name", "email")
 
 
 @dataclass(frozen=True)
@@ -28,31 +32,36 @@ class Entry:
 class GradebookWriter:
     """Writes entries of one assignment through nbgrader's own objects."""
 
-    def __init__(self, url: str, assignment: str, config=None):
+    def __init__(self, url: str, assignment: str, config=None, roster: Iterable[Person] = ()):
         self.assignment = assignment
         self.gradebook = Gradebook(url)
+        self.known = {person.id: details(person) for person in roster}
         self.late = LateSubmissionPlugin(config=config)
-        self.students = {student.id for student in self.gradebook.students}
         # nbgrader commits after each small step; here everything waits for the end of a batch,
         # goes to the database in a few statements, and `write` commits once
         self.session = self.gradebook.db()
+        self.students = {student.id for student in self.gradebook.students}
         self.gradebook.db.commit = lambda: None
         self.names = {
             cell.id: cell.name
             for notebook in self.gradebook.find_assignment(assignment).notebooks
             for cell in (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
         }
+        if self.known:
+            self._describe_students()
+            self.write([])
 
     def write(self, entries: list[Entry]) -> None:
         """Write all entries, or none of them if anything goes wrong."""
         try:
-            self._add_students(entries)
+            new = self._add_students(entries)
             there = self._submissions(entries)
             with self.session.no_autoflush:
                 for entry in entries:
                     if entry.graded:
                         self._write_one(entry, there.get(entry.student))
             self.session.commit()
+            self.students |= new
         except OperationalError as problem:
             self.session.rollback()
             raise RuntimeError(
@@ -63,11 +72,17 @@ class GradebookWriter:
             self.session.rollback()
             raise
 
-    def _add_students(self, entries: list[Entry]) -> None:
+    def _describe_students(self) -> None:
+        """Those who are in the gradebook already get what the roster says of them."""
+        for student in self.gradebook.students:
+            for name, text in self.known.get(student.id, {}).items():
+                setattr(student, name, text)
+
+    def _add_students(self, entries: list[Entry]) -> set[str]:
         new = {entry.student for entry in entries} - self.students
-        self.session.add_all(Student(id=student) for student in sorted(new))
+        self.session.add_all(Student(id=name, **self.known.get(name, {})) for name in sorted(new))
         self.session.flush()
-        self.students |= new
+        return new
 
     def _submissions(self, entries: list[Entry]) -> dict[str, SubmittedAssignment]:
         """What the gradebook already has of these students."""
@@ -111,6 +126,11 @@ class GradebookWriter:
 
     def close(self) -> None:
         self.gradebook.close()
+
+
+def details(person: Person) -> dict[str, str]:
+    """What the roster says of a student; what it leaves blank was perhaps entered by hand."""
+    return {name: text for name in DETAILS if (text := getattr(person, name))}
 
 
 def naive_utc(moment: datetime) -> datetime:

@@ -24,7 +24,7 @@ from autograder.grading.gradebook import Entry, GradebookWriter
 from autograder.grading.outputs import comment_on, write_verdicts
 from autograder.grading.record import Run
 from autograder.grading.releases import all_releases, read_release
-from autograder.intake import Submission, collect
+from autograder.intake import Submission, collect, read_roster
 
 BATCH = 40
 BATCH_SECONDS = 3.0
@@ -92,7 +92,12 @@ def grade_class(
                 box.also = modules_for(release, notebooks)
                 prepare_questions(run.seeds)  # while the box is still starting
                 box.wait()
-            writer = GradebookWriter(url, options.assignment, course.course_config(options.course))
+            writer = GradebookWriter(
+                url,
+                options.assignment,
+                course.course_config(options.course),
+                read_roster(options.roster) if options.roster else (),
+            )
             try:
                 results = _grade_all(options, run, handed_in, box, url, writer, tell)
             finally:

@@ -184,12 +184,18 @@ def test_two_runs_at_once_are_refused(handed_in, tmp_path):
 
 
 def test_the_command_prints_json_and_takes_single_students(handed_in, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,first_name,last_name,email\nann,Ann,Ames,ann@example.org\nbob,Bob,,\n")
     options = ["--course", str(tmp_path), "--json", "--jobs", "1", "--only", "bob", "--only", "ann"]
+    options += ["--roster", str(roster)]
     result = CliRunner().invoke(main, ["grade", ASSIGNMENT, str(handed_in), *options])
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     assert [r["student"] for r in said["results"]] == ["ann", "bob"]
     assert said["results"][1]["misconceptions"] == {EXERCISE: "no-tanh"}
+    with book(tmp_path) as gradebook:
+        ann = gradebook.find_student("ann")
+    assert (ann.first_name, ann.last_name, ann.email) == ("Ann", "Ames", "ann@example.org")
 
 
 def test_the_command_shows_a_summary_and_what_to_look_at(tmp_path):
