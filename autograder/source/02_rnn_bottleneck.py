@@ -120,10 +120,15 @@ for line in ("I am", "<X> I am", "<U> 007", "<U> "):
 # %%
 vanilla, history = train(task, lengths=[4], steps=steps(4000), cell="rnn", hidden=64, show=True)
 
+
 # %%
+def rounded(figures):
+    return {name: round(value, 3) for name, value in figures.items()}
+
+
 for line in ("<U> I am", "<L> I AM", "<U> abcd"):
     print(f"{line:10} {answer(vanilla, task, line)[0]}")
-accuracy(vanilla, task, 4)
+print(rounded(accuracy(vanilla, task, 4)))
 
 # %% [markdown]
 # `characters` is the share of characters that are right at their place, `exact` the share of texts
@@ -450,10 +455,7 @@ if ready("attend"):
 if ready("attend"):
     print(answer(attentive, task, "<U> I am a student")[0])
     for length in (4, 8, 16):
-        print(
-            f"length {length:2}:",
-            {k: round(v, 3) for k, v in accuracy(attentive, task, length).items()},
-        )
+        print(f"length {length:2}:", rounded(accuracy(attentive, task, length)))
 
 # %% [markdown]
 # The vanilla RNN that could not be trained at length 8 now does length 16. The map shows where it
@@ -786,7 +788,7 @@ text = "i am a student x"
 # %%
 if ready("attend", "positions"):
     counting = look_up(plain)
-    print(answer(counting, plain, text)[0], accuracy(counting, plain, 16))
+    print(answer(counting, plain, text)[0], rounded(accuracy(counting, plain, 16)))
     show_map(counting, plain, text, "Removing spaces, by counting")
 
 # %% [markdown]
@@ -808,7 +810,8 @@ print(blanks.write(blanks.batch([text]).target[0]), "   (a blank is shown as _)"
 # %%
 if ready("attend", "positions"):
     counting_blanks = look_up(blanks)
-    print(answer(counting_blanks, blanks, text)[0], accuracy(counting_blanks, blanks, 16))
+    print(answer(counting_blanks, blanks, text)[0])
+    print(rounded(accuracy(counting_blanks, blanks, 16)))
     show_map(counting_blanks, blanks, text, "The same model with a blank")
 
 # %% [markdown]
