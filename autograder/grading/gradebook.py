@@ -8,6 +8,7 @@ from datetime import datetime
 
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import OperationalError
 
 from autograder.grading.preprocessors import settle_review
@@ -36,7 +37,7 @@ class GradebookWriter:
         self.assignment = assignment
         self.gradebook = Gradebook(url)
         self.known = {person.id: details(person) for person in roster}
-        self.late = LateSubmissionPlugin(config=config)
+        self.late = late_plugin(config)
         # nbgrader commits after each small step; here everything waits for the end of a batch,
         # goes to the database in a few statements, and `write` commits once
         self.session = self.gradebook.db()
@@ -126,6 +127,11 @@ class GradebookWriter:
 
     def close(self) -> None:
         self.gradebook.close()
+
+
+def late_plugin(config) -> LateSubmissionPlugin:
+    """What the course says that late days cost: nbgrader's own, or the class that it names."""
+    return AssignLatePenalties(config=config).plugin_class(config=config)
 
 
 def details(person: Person) -> dict[str, str]:

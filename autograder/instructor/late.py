@@ -10,10 +10,10 @@ import math
 
 from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import AssignLatePenalties
 from traitlets import Float, Integer
 
 from autograder.grading.course import course_config
+from autograder.grading.gradebook import late_plugin
 from autograder.instructor.course import Course
 
 DAY = 24 * 60 * 60
@@ -41,9 +41,7 @@ class LateDays(LateSubmissionPlugin):
 
 def refresh_penalties(course: Course, gradebook: Gradebook, assignments: list[str]) -> int:
     """Works out every late penalty from the scores as they are now; how many were changed."""
-    config = course_config(course.root)
-    plugin_class = AssignLatePenalties(config=config).plugin_class
-    plugin = plugin_class(config=config)
+    plugin = late_plugin(course_config(course.root))
     changed = 0
     for name in assignments:
         for submission in gradebook.assignment_submissions(name):

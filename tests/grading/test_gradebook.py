@@ -1,11 +1,13 @@
 """What the one writer puts into nbgrader's gradebook, without any submission being run."""
 
 import shutil
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError
+from traitlets.config import Config
 
 from autograder.grading import course as course_folder
 from autograder.grading.gradebook import Entry, GradebookWriter
@@ -96,3 +98,22 @@ def test_what_the_roster_leaves_blank_stays_as_somebody_entered_it(url):
     assert person(url, "old") == ("Olde", None, None)
     with Gradebook(url) as book:
         assert {s.id for s in book.students} == {"ann", "old"}  # nobody who handed in nothing
+
+
+@pytest.mark.parametrize(
+    ("setting", "penalty"),
+    [("", None), ("autograder.instructor.late.LateDays", 1.6)],
+)
+def test_late_days_cost_what_the_courses_own_plugin_says(url, setting, penalty):
+    due = datetime(2026, 3, 1, 12)
+    with Gradebook(url) as book:
+        book.update_or_create_assignment(ASSIGNMENT, duedate=due)
+    config = Config()
+    if setting:
+        config.AssignLatePenalties.plugin_class = setting
+        config.LateDays.share_a_day = 0.1
+    write(url, entry("ann", 8.0, timestamp=due + timedelta(hours=30)), config=config)
+    with Gradebook(url) as book:
+        assert (
+            book.find_submission(ASSIGNMENT, "ann").notebooks[0].late_submission_penalty == penalty
+        )
