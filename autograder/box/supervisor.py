@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO
 
-from autograder.box import inside, walls, watch
+from autograder.box import folders, inside, walls, watch
 from autograder.box.job import Job, Limits, Outcome, pack_job
 
 MODULES = (
@@ -66,6 +67,7 @@ class Box:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._folder: Path | None = None
+        self._owner: IO | None = None
         self._ready = False
         self._closed = False
 
@@ -99,6 +101,7 @@ class Box:
             self._end()
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
+                self._owner.close()
                 self._folder = None
 
     def run(self, job: Job, wall_seconds: float | None = None) -> Outcome:
@@ -128,7 +131,8 @@ class Box:
 
     def _launch(self) -> None:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="box-"))
+            folders.remove_abandoned()
+            self._folder, self._owner = folders.new_folder()
             inside.copy_course(self._folder / "packages")
             (self._folder / "runs").mkdir()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder.box import Box, BoxUnavailable, Job, Limits, inside, seccomp, walls, why_unavailable
+from autograder.box import (
+    Box,
+    BoxUnavailable,
+    Job,
+    Limits,
+    folders,
+    inside,
+    seccomp,
+    walls,
+    why_unavailable,
+)
 from course_utils.checks import wire
 
 needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
@@ -122,22 +132,70 @@ def test_nothing_stays_behind_when_the_box_is_closed():
 
 
 @needs_box
-def test_the_zygote_ends_when_its_supervisor_is_killed(tmp_path):
+def test_nothing_of_a_killed_supervisor_stays(tmp_path):
     script = tmp_path / "supervisor.py"
     script.write_text(
         "import time\nfrom autograder.box import Box, Job\n"
         "from course_utils.checks import wire\n"
         "box = Box(workers=1); box.start()\n"
         "box.run(Job(('x = 1',), wire.pack_request({})))\n"
-        "print(box._process.pid, flush=True)\ntime.sleep(60)\n"
+        "print(box._process.pid, box._folder, flush=True)\ntime.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as process:
-        zygote = int(process.stdout.readline())
+        zygote, folder = process.stdout.readline().split()
+        zygote = int(zygote)
         process.kill()
     deadline = time.monotonic() + 10
     while running(zygote) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not running(zygote)
+    assert Path(folder).exists()
+    with Box(workers=1):
+        assert not Path(folder).exists()
+
+
+def test_only_folders_whose_owner_is_gone_are_removed(tmp_path, monkeypatch):
+    script = "from autograder.box import folders; import time\n"
+    script += "kept = folders.new_folder(); print(kept[0], flush=True); time.sleep(60)"
+    owners = [
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        for _ in range(2)
+    ]
+    try:
+        living, dead = (Path(owner.stdout.readline().strip()) for owner in owners)
+        owners[1].kill()
+        owners[1].wait()
+        (tmp_path / "box-of-another-program").mkdir()
+        elsewhere = tmp_path / "elsewhere"
+        shutil.copytree(dead, elsewhere)
+        (tmp_path / "box-link").symlink_to(elsewhere)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        assert folders.remove_abandoned() == [dead]
+        assert living.exists() and not dead.exists()
+        assert (elsewhere / folders.OWNER).exists()
+        assert (tmp_path / "box-of-another-program").exists()
+        assert folders.remove_abandoned() == []
+    finally:
+        for owner in owners:
+            owner.kill()
+            owner.wait()
+            owner.stdout.close()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder, lock = folders.new_folder()
+    lock.close()
+    os.chown(folder, 65534, 65534)
+    assert folders.remove_abandoned() == []
+    os.chown(folder, 0, 0)
+    assert folders.remove_abandoned() == [folder]
 
 
 def open_to_all(folder: Path) -> None:

@@ -1,0 +1,51 @@
+"""The box's folder in the system's place for temporary files, and what is left of dead graders'.
+
+A grader that is killed cannot remove its folder, so the next one does. Each owner holds a lock in
+its folder, which the kernel opens when the owner ends, however it ends; a number of a process
+could by then be another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import IO
+
+PREFIX = "box-"
+OWNER = "owner.lock"
+
+
+def new_folder() -> tuple[Path, IO]:
+    """A folder of our own, and the lock that says so as long as it is open."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    # locked before it has its name: nobody ever sees a lock of a living owner open
+    lock = open(folder / f"{OWNER}.new", "wb")  # noqa: SIM115 - open as long as the box lives
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.rename(lock.name, folder / OWNER)
+    return folder, lock
+
+
+def remove_abandoned() -> list[Path]:
+    """Remove the folders whose owners are gone, and say which; all others are left alone."""
+    removed = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, in use, or just removed by another
+            if not is_ours(folder.lstat(), stat.S_ISDIR):
+                continue
+            if not is_ours((folder / OWNER).lstat(), stat.S_ISREG):
+                continue
+            with open(folder / OWNER, "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+                removed.append(folder)
+    return removed
+
+
+def is_ours(found: os.stat_result, kind) -> bool:
+    """Whether it belongs to this user and is what it should be, not a link to something else."""
+    return kind(found.st_mode) and found.st_uid == os.getuid()
