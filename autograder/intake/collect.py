@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 from nbformat import NotebookNode
 
+from autograder.intake.cells import read_document
 from autograder.intake.files import READ_ALSO, Entry, open_entries
 from autograder.intake.matching import likeness
 from autograder.intake.names import (
@@ -26,6 +27,7 @@ from autograder.intake.places import Release, read_release
 from autograder.intake.rebuild import rebuild_from
 from autograder.intake.roster import Directory, read_roster
 from autograder.intake.submission import Submission
+from autograder.intake.whose_numbers import carry_typed_id, doubts_about_numbers
 
 # Below this share of an assignment's cells a notebook is not taken for it by its contents alone.
 ENOUGH = 0.3
@@ -146,6 +148,10 @@ def _submission(arrival: Arrival, releases: dict[str, Release], has_roster: bool
         if clue.file.removesuffix(".ipynb") != assignment:
             repairs.append(f"The file was called '{clue.file}'.")
         rebuilt = rebuild_from(data, releases[assignment])
+        if rebuilt.notebook is not None:
+            document, release = read_document(data), releases[assignment]
+            flags += doubts_about_numbers(document, release, student)
+            carry_typed_id(rebuilt.notebook, document, release)
     except Exception as error:  # whatever one file does to us, the class goes on
         flags.append(f"Reading {entry.name} failed ({type(error).__name__}: {error}).")
         return Submission(

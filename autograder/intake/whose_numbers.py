@@ -1,0 +1,82 @@
+"""Whose numbers a student worked with: the id typed in the notebook against the gradebook's.
+
+Where every student has numbers of their own, these are drawn from an id that the student types
+into a cell. Answers are always judged by the gradebook's id; here a person is told when the
+notebook says another one. The cell is read, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+from autograder.intake.cells import Document
+from autograder.intake.code import parse
+from autograder.intake.places import Place, Release
+from course_utils import practice
+
+NAME = "student_id"
+SHOWN = 60
+
+
+def doubts_about_numbers(document: Document, release: Release, student: str) -> list[str]:
+    """A sentence for a person when the notebook's numbers may not be this student's."""
+    if not places_of_id(release):
+        return []
+    typed = typed_id(document, release)
+    by = f"It is graded by the gradebook's id, {student}."
+    if typed is None:
+        return [f"Nothing in the notebook says whose numbers it uses ({NAME} is no text). {by}"]
+    if not practice.plain_id(typed):
+        return [f"{NAME} was left empty, so the numbers shown were not the student's own. {by}"]
+    if practice.plain_id(typed) != practice.plain_id(student):
+        return [f"The notebook was worked out for another {NAME}, {typed[:SHOWN]!r}. {by}"]
+    return []
+
+
+def carry_typed_id(notebook: NotebookNode, document: Document, release: Release) -> None:
+    """Put the id as a text into the rebuilt notebook: the judge can then say whose answers it has."""
+    places = places_of_id(release)
+    typed = typed_id(document, release) if places else None
+    if not typed:
+        return
+    marks = set(places[0].ids)
+    after = next((i for i, c in enumerate(notebook.cells) if c.metadata.get("id") in marks), 0)
+    cell = new_code_cell(f"{NAME} = {typed!r}", id="student-id")
+    cell.metadata = NotebookNode(tags=["setup", "student"])
+    notebook.cells.insert(after + 1, cell)
+
+
+def places_of_id(release: Release) -> list[Place]:
+    """Where a release asks for the id; nowhere if all students have the same numbers."""
+    if not practice.own_numbers():
+        return []
+    return [place for place in release.places if place.reading and NAME in place.reading.makes]
+
+
+def typed_id(document: Document, release: Release) -> str | None:
+    """What the notebook's own cell sets the id to, or else the last cell that sets it."""
+    marks = {mark for place in places_of_id(release) for mark in place.ids}
+    found = [
+        (bool(marks & set(cell.ids)), text)
+        for cell in document.cells
+        if cell.kind == "code" and (text := assigned_text(cell.source)) is not None
+    ]
+    known = [text for marked, text in found if marked]
+    return (known or [text for _, text in found] or [None])[-1]
+
+
+def assigned_text(source: str) -> str | None:
+    """The text (or number) that a cell gives to the name, as it stands there."""
+    tree, found = parse(source), None
+    for node in tree.body if tree is not None else ():
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if any(isinstance(target, ast.Name) and target.id == NAME for target in targets):
+            value = node.value
+            plain = isinstance(value, ast.Constant) and isinstance(value.value, str | int)
+            found = str(value.value) if plain else None
+    return found
