@@ -22,7 +22,7 @@ from .presets import PRESETS, preset
 from .theme import STYLE
 from .view import FULL_LABEL, View, button, menu, wrapped
 
-_CELL = "58px"
+_NARROWEST_CELL = 58
 _CHOICES = ("scale", "rule", "temperature", "mask", "seen")
 _SIZE_WORDS = {
     "tokens": "tokens",
@@ -49,8 +49,10 @@ class AttentionEditor(View):
         self._switches: dict[tuple[int, int], widgets.ToggleButton] = {}
         self._shapes: object = None
         self._switch_shape: object = None
-        # Fields share one layout and one style: an 8 by 8 grid is then 64 models, not 192.
-        self._cell_layout = widgets.Layout(width=_CELL, margin="1px")
+        # The fields of a matrix share one layout and one style: an 8 by 8 grid is then 64 models,
+        # not 192.
+        self._cell_layouts: dict[str, widgets.Layout] = {}
+        self._grid_layouts: dict[str, widgets.Layout] = {}
         self._cell_style = widgets.Text().style
         self._make_controls()
         self._refresh()
@@ -84,7 +86,7 @@ class AttentionEditor(View):
     def _make_controls(self) -> None:
         presets = [("your own", ""), *((p.label, name) for name, p in PRESETS.items())]
         challenges = [("none", ""), *((c.title, name) for name, c in CHALLENGES.items())]
-        self._preset = menu("Start from", presets, "270px")
+        self._preset = menu("Start from", presets, "300px")
         self._challenge = menu("Challenge", challenges, "290px")
         self._undo = button("Undo", "70px")
         self._redo = button("Redo", "70px")
@@ -300,7 +302,7 @@ class AttentionEditor(View):
             box = widgets.Text(
                 description=label,
                 continuous_update=False,
-                layout=self._cell_layout,
+                layout=self._cell_layouts.setdefault(name, widgets.Layout(margin="1px")),
                 style=self._cell_style,
             )
             box.add_class("cw-cell")
@@ -320,32 +322,41 @@ class AttentionEditor(View):
         setup = self.state.setup
         for name, matrix in setup.matrices.items():
             locked = not self.state.may_edit(name)
+            longest = 0
             for i, row in enumerate(matrix.tolist()):
                 for j, value in enumerate(row):
                     box = self._field(name, i, j)
+                    text = exact(value)
+                    longest = max(longest, len(text))
                     if box.description in self._wrong:
                         continue
-                    text = exact(value)
                     if box.value != text:
                         box.value = text
                     if box.disabled != locked:
                         box.disabled = locked
+            self._fit_fields(name, longest, matrix.shape[1])
         shapes = [(name, matrix.shape) for name, matrix in setup.matrices.items()]
         if shapes != self._shapes:
             self._shapes = shapes
             self._grids.children = [self._grid(name, *shape) for name, shape in shapes]
 
+    def _fit_fields(self, name: str, longest: int, columns: int) -> None:
+        """Make the fields of a matrix wide enough for its longest number.
+
+        Only layouts change: fields that were made anew would lose the keyboard's focus.
+        """
+        width = max(_NARROWEST_CELL, 14 + 8 * longest)
+        self._cell_layouts[name].width = f"{width}px"
+        grid = self._grid_layouts.setdefault(name, widgets.Layout())
+        grid.grid_template_columns = f"repeat({columns}, {width + 2}px)"
+
     def _grid(self, name: str, rows: int, columns: int) -> widgets.VBox:
         words = matrix_title(name, self.state.setup.heads)
         cells = [self._field(name, i, j) for i in range(rows) for j in range(columns)]
+        title = widgets.HTML(f"<b>{words}</b>")
+        title.add_class("cw-title")
         return widgets.VBox(
-            [
-                widgets.HTML(f"<b>{words}</b>"),
-                widgets.GridBox(
-                    cells,
-                    layout=widgets.Layout(grid_template_columns=f"repeat({columns}, 60px)"),
-                ),
-            ],
+            [title, widgets.GridBox(cells, layout=self._grid_layouts[name])],
             layout=widgets.Layout(margin="0 16px 6px 0", flex="0 0 auto"),
         )
 

@@ -13,6 +13,11 @@ def _names(letter: str, count: int) -> list[str]:
     return [f"{letter}{i + 1}" for i in range(count)]
 
 
+def _rows_of_numbers(caption: str, matrix: np.ndarray, rows: list[str]) -> str:
+    """A table with numbered columns, so that its rows stand level with those of the maps."""
+    return matrix_table(caption, matrix, rows, _names("", matrix.shape[1]))
+
+
 def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
     mark = f"<sub>{number}</sub>" if setup.heads == 2 else ""
     queries, keys = _names("q", len(head.Q)), _names("k", len(head.K))
@@ -23,7 +28,8 @@ def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
             ("K", head.K, keys),
             ("V", head.V, _names("v", len(head.V))),
         ):
-            tables.append(matrix_table(f"{name}{mark} = X W<sub>{name}</sub>{mark}", matrix, rows))
+            caption = f"{name}{mark} = X W<sub>{name}</sub>{mark}"
+            tables.append(_rows_of_numbers(caption, matrix, rows))
     tables.append(matrix_table(f"scores = Q{mark} K{mark}ᵀ", head.scores, queries, keys))
     size = head.K.shape[1]
     words = f"scaled = scores / √{size}" if setup.scale else "scaled: off, as they are"
@@ -39,7 +45,9 @@ def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
         )
     )
     tables.append(
-        matrix_table(f"output{mark} = weights V{mark}", head.output, _names("row ", len(head.Q)))
+        _rows_of_numbers(
+            f"output{mark} = weights V{mark}", head.output, _names("row ", len(head.Q))
+        )
     )
     return tables
 
@@ -72,10 +80,11 @@ def _challenge_note(state: AttentionState) -> str:
     result = challenge.judge(state.setup)
     if result.solved:
         verdict = chip("good", f"Solved ✓ distance {shown(result.distance, 4)}")
-        verdict += " Its line stands above, to copy to your answer."
     else:
         verdict = chip("note", f"Distance {shown(result.distance, 4)}")
-    aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}"
+    aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}."
+    if result.solved:
+        aim += " Its line stands above, to copy to your answer."
     return (
         f"<h4>Challenge: {escape(challenge.title)}</h4><p>{escape(challenge.goal)}</p>"
         f'<p role="status">{verdict} <span class="cw-quiet">{escape(aim)}</span></p>'
@@ -133,7 +142,7 @@ def editor_picture(state: AttentionState) -> tuple[str, str, str]:
             parts.append(f"<h4>Head {number}</h4>")
         parts.append(f'<div class="cw-row">{"".join(_head_tables(setup, head, number))}</div>')
     if setup.heads == 2:
-        table = matrix_table(
+        table = _rows_of_numbers(
             "output = [output<sub>1</sub>, output<sub>2</sub>] W<sub>O</sub>",
             chain.output,
             _names("row ", len(chain.output)),

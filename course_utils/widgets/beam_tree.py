@@ -158,7 +158,8 @@ def _table(state: BeamState) -> str:
             f'<tr><th scope="row">{rank}</th><td style="text-align:left">{sentence}</td>'
             f"<td>{fixed(node.score)}</td><td>{fate}</td></tr>"
         )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("", "sentence", "score", "fate"))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("score", "fate"))
+    head = f'<th></th><th scope="col" style="text-align:left">sentence</th>{head}'
     return (
         f"<table><caption>hypotheses at step {state.step + 1}, best first</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

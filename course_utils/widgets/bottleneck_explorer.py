@@ -161,6 +161,8 @@ def bottleneck_picture(state: BottleneckState) -> tuple[str, str]:
     note = f"Bands: smallest to largest of {shown(min(seeds))} to {shown(max(seeds))} seeds."
     if len(seeds) == 1:
         note = f"Bands: smallest to largest of {max(seeds)} seed{'s' if max(seeds) > 1 else ''}."
+    if both:
+        note = f"Dashed lines: without attention. {note}"
     body = f'{drawing}<p class="cw-quiet">{note}</p>{_table(state)}'
     return body, f"Bottleneck explorer. {words}"
 

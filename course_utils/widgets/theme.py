@@ -99,6 +99,7 @@ overflow:hidden;clip-path:inset(50%);margin:0!important;padding:0!important}
 border-style:dashed!important}
 .cw-switch{overflow:hidden!important;text-overflow:clip!important;text-align:left!important;
 padding:0 0 0 8px!important;white-space:pre!important}
+.cw-title sub{line-height:0}
 .cw-code textarea{font-family:var(--jp-code-font-family,monospace)!important;font-size:12px}
 """
 
@@ -132,7 +133,14 @@ def _style_sheet() -> str:
 def _control_sheet() -> str:
     dark = ",".join(f"{page} .cw-wrong" for page in _DARK_PAGES)
     wrong = f".cw-wrong{{--cw-wrong:{LIGHT['bad_paper']}}}{dark}{{--cw-wrong:{DARK['bad_paper']}}}"
-    return "<style>" + (wrong + _CONTROL_RULES).replace("\n", "") + "</style>"
+    # The arrow that comes with the menus is black, and can't be seen on a dark page.
+    menus = ",".join(f"{page} .cw-menu select" for page in _DARK_PAGES)
+    arrow = (
+        "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'%3E%3Cpath "
+        f"fill='{DARK['ink'].replace('#', '%23')}' d='M5.2 7 9 10.8 12.8 7 14 8.2l-5 5-5-5z'/%3E%3C/svg%3E"
+    )
+    menus += f'{{background-image:url("data:image/svg+xml,{arrow}")!important}}'
+    return "<style>" + (wrong + menus + _CONTROL_RULES).replace("\n", "") + "</style>"
 
 
 STYLE = _style_sheet()

@@ -22,13 +22,15 @@ FULL_LABEL = {"description_width": "initial"}
 def menu(label: str, options, width: str, value=None) -> widgets.Dropdown:
     """A labelled choice; a native menu, which keyboards and screen readers know."""
     chosen = {} if value is None else {"value": value}
-    return widgets.Dropdown(
+    choice = widgets.Dropdown(
         description=label,
         options=options,
         style=FULL_LABEL,
         layout=widgets.Layout(width=width),
         **chosen,
     )
+    choice.add_class("cw-menu")
+    return choice
 
 
 def tick(label: str, width: str, value: bool = False) -> widgets.Checkbox:

@@ -50,6 +50,7 @@ CELLS = {
     "challenge": 'challenge = attention_editor(challenge="copy-one")\nchallenge',
     "two_heads": 'attention_editor("two-heads")',
     "eight_by_eight": 'attention_editor(mask="custom", seen=np.tri(8), **eight)',
+    "long_numbers": "attention_editor(Q=[[-123456.789, 1 / 3]], K=1e6 * np.eye(2), V=np.eye(2) / 7)",
     "softmax": "softmax_explorer(scaled=False)",
     "permutation": "view = permutation_explorer(positions=True)\nview.show(view.state.reversed())\nview",
     "position": "position_explorer()",

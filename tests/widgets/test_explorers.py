@@ -216,8 +216,9 @@ def test_the_bottleneck_shows_mean_and_spread_over_seeds():
     assert (point.length, point.seeds) == (4, 3)
     assert point.mean == pytest.approx(0.22) and point.high - point.low == pytest.approx(0.04)
     assert "0.22 ± 0.02" in view.html and view.html.count("<polyline") == 4
+    assert "Dashed lines: without attention" in view.html
     view._controls["attention"].value = "with"
-    assert view.html.count("<polyline") == 2
+    assert view.html.count("<polyline") == 2 and "Dashed" not in view.html
     view._controls["measure"].value = "train_accuracy"
     assert "0.90 ± 0.00" in view.html
 

@@ -9,6 +9,7 @@ import pytest
 from nbconvert import HTMLExporter
 
 from course_utils.widgets.numbers import shown
+from course_utils.widgets.theme import DARK
 from tests.browser import new_page, open_lab, run_all, save, set_lab_theme, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
@@ -80,6 +81,14 @@ OVERLAPS = """() => {
         if (cw.scrollWidth > cw.clientWidth + 1) problems.push('scroll bar: ' + cw.className)
     for (const input of document.querySelectorAll('.cw-cell input'))
         if (input.scrollWidth > input.clientWidth + 1) problems.push('cut field: ' + input.value)
+    const pen = document.createElement('canvas').getContext('2d')
+    for (const menu of document.querySelectorAll('.cw-menu select')) {
+        const style = getComputedStyle(menu), arrow = 20
+        pen.font = style.font
+        const room = menu.clientWidth - parseFloat(style.paddingLeft) - arrow
+        for (const option of menu.options)
+            if (pen.measureText(option.text).width > room) problems.push('cut menu: ' + option.text)
+    }
     return problems
 }"""
 
@@ -165,6 +174,33 @@ def test_a_number_of_k_is_reached_and_changed_by_keyboard_alone(page, screenshot
     assert wait_for_change(page, "editor", after) == before
 
 
+def test_a_long_number_widens_its_matrix_and_the_next_field_keeps_the_focus(page):
+    area = cell(page, "editor")
+    before = output_numbers(page, "editor")
+    box = area.get_by_label("K row 3 column 1", exact=True)
+    narrow = box.bounding_box()["width"]
+    type_into(page, "editor", "K row 3 column 1", "-1.23456789")
+    after = wait_for_change(page, "editor", before)
+    assert box.bounding_box()["width"] > narrow
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
+    label = page.evaluate("document.activeElement.labels?.[0]?.innerText ?? ''")
+    assert label == "K row 3 column 2"
+    type_into(page, "editor", "K row 3 column 1", "-1.5")
+    assert wait_for_change(page, "editor", after) == before
+    assert box.bounding_box()["width"] == narrow
+
+
+def test_what_belongs_together_stands_level(page):
+    """Fields under titles with and without an index; a row of the weights and of the output."""
+    area = cell(page, "two_heads")
+    fields = [f"{name} row 1 column 1" for name in ("X", "W_Q", "W_V2")]
+    tops = [area.get_by_label(label, exact=True).bounding_box()["y"] for label in fields]
+    assert max(tops) - min(tops) < 1
+    tables = cell(page, "editor").locator(f"{LIVE} table")
+    rows = [tables.nth(i).locator("tbody th").first.bounding_box()["y"] for i in range(4)]
+    assert max(rows) - min(rows) < 1
+
+
 @pytest.mark.parametrize("typed", ["abc", "", "1e308", "NaN"])
 def test_a_bad_number_is_explained_beside_the_last_good_picture(page, typed, screenshots):
     area = cell(page, "editor")
@@ -235,6 +271,10 @@ def test_all_texts_can_be_read_nothing_overlaps_and_nothing_is_cut(page, theme, 
     assert len(found) > 1000
     assert [entry for entry in found if entry[0] < 4.5] == []
     assert page.evaluate(OVERLAPS) == []
+    arrow = page.locator(".cw-menu select").first.evaluate(
+        "m => getComputedStyle(m).backgroundImage"
+    )
+    assert (DARK["ink"].strip("#") in arrow) == (theme == "Dark")
     for name in NAMES:
         cell(page, name).screenshot(path=screenshots / f"{name}_{theme.lower()}.png")
 
