@@ -1,6 +1,7 @@
 """Challenges of the attention editor as a graded answer: the judge measures each goal itself."""
 
 import ast
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,9 +18,15 @@ EXERCISE = "editor-challenges"
 MUTANTS = selftest.mutants(EXERCISE)
 
 
+@cache
+def right_answers() -> dict:
+    """Those of the source; reading it takes a while."""
+    return solution(EXERCISE)
+
+
 def handed_in(**changes):
     """The verdict on the solution's answers with some of them changed; None leaves one out."""
-    answers = dict(solution(EXERCISE))
+    answers = dict(right_answers())
     for name, answer in changes.items():
         answers[name.replace("_", "-")] = answer
     kept = {name: answer for name, answer in answers.items() if answer is not None}
@@ -40,7 +47,7 @@ def test_the_answers_in_the_source_are_plain_numbers_and_get_all_points():
 
 def test_lines_copied_from_an_editor_get_all_points():
     editor = attention_editor(challenge="copy-one")
-    for name, answer in solution(EXERCISE).items():
+    for name, answer in right_answers().items():
         editor._challenge.value = name
         for part, value in answer.items():
             if part == "mask":
@@ -59,7 +66,7 @@ def test_lines_copied_from_an_editor_get_all_points():
 def random_answer(name: str, rng: np.random.Generator, size: float) -> dict:
     """Something near the way to a goal: the solution, scaled, with a little noise."""
     found = {}
-    for part, value in solution(EXERCISE)[name].items():
+    for part, value in right_answers()[name].items():
         value = np.array(value, dtype=float)
         if part == "temperature":
             found[part] = float(rng.uniform(1.5, 4))
@@ -73,7 +80,7 @@ def random_answer(name: str, rng: np.random.Generator, size: float) -> dict:
 @pytest.mark.parametrize("name", CHALLENGES)
 @given(seed=st.integers(0, 10**9), size=st.sampled_from([-1.0, 0.0, 0.2, 0.5, 1.0, 3.0]))
 @settings(max_examples=15, deadline=None)
-def test_the_judges_loops_and_the_editors_matrices_agree_on_every_distance(name, seed, size):
+def test_the_judge_and_the_editor_agree_on_every_distance(name, seed, size):
     answer = random_answer(name, np.random.default_rng(seed), size)
     shown = challenge_result(name, **answer)
     arrays = {part: np.asarray(value, dtype=float) for part, value in answer.items()}
