@@ -216,8 +216,8 @@ RECIPES = {
         rising_steps=40,
         sizes=Sizes(words=96, encoder=96, decoder=96, dropout=0.0),
     ),
-    "quick": Recipe(epochs=4),
-    "full": Recipe(epochs=8),
+    "quick": Recipe(epochs=4, batch_size=64, sizes=Sizes(dropout=0.2)),
+    "full": Recipe(epochs=8, batch_size=64),
 }
 
 

@@ -6,6 +6,7 @@ import base64
 import csv
 import html
 import io
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -377,16 +378,32 @@ def summarise(results: Iterable[Result]) -> list[Summary]:
 
 def comparison_text(summaries: Sequence[Summary]) -> str:
     """The comparison as a table in plain text, the published figures beside it."""
-    lines = [
-        f"{'mechanism':<20}{'runs':>5}{'BLEU mean':>11}{'variance':>10}{'loss mean':>11}"
-        f"{'variance':>10}{'document':>10}{'other':>7}"
-    ]
+    widths = {"mechanism": 22, "runs": 5, "BLEU mean": 11, "variance": 10, "loss mean": 11}
+    columns = [*widths, "variance", "document", "other"]
+
+    def line(cells: Iterable[str]) -> str:
+        first, *others = zip(cells, columns, strict=True)
+        rest = "".join(f"{text:>{widths.get(name, 10)}}" for text, name in others)
+        return f"{first[0]:<{widths[first[1]]}}{rest}"
+
+    def number(value: float | None, digits: int) -> str:
+        return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+    lines = [line(columns)]
     for s in summaries:
         lines.append(
-            f"{s.mechanism:<20}{s.runs:>5}{s.bleu_mean:>11.2f}{s.bleu_variance:>10.3f}"
-            f"{s.loss_mean:>11.3f}{s.loss_variance:>10.4f}"
-            f"{DOCUMENT.get(s.mechanism, float('nan')):>10.2f}"
-            f"{OTHER_REPORT.get(s.mechanism, float('nan')):>7.1f}"
+            line(
+                [
+                    s.mechanism,
+                    str(s.runs),
+                    number(s.bleu_mean, 2),
+                    number(s.bleu_variance, 3),
+                    number(s.loss_mean, 3),
+                    number(s.loss_variance, 4),
+                    number(DOCUMENT.get(s.mechanism), 2),
+                    number(OTHER_REPORT.get(s.mechanism), 1),
+                ]
+            )
         )
     return "\n".join(lines)
 

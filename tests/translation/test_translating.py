@@ -1,5 +1,6 @@
 """Training learns, decoding together equals decoding alone, and the scores mean what they say."""
 
+import dataclasses
 import math
 
 import pytest
@@ -239,6 +240,11 @@ def test_the_summary_has_mean_and_sample_variance():
     assert scaled.runs == 1 and math.isnan(scaled.bleu_variance)
     text = comparison_text([dummy, scaled])
     assert "28.27" in text and "34.6" in text
+    # One run has no variance, and a mechanism of ours no published figure: a dash, not "nan".
+    ours = summarise([dataclasses.replace(RUNS[-1], mechanism="transformer")])
+    assert comparison_text(ours).splitlines()[1].split()[-5:].count("–") == 4
+    assert "nan" not in comparison_text([dummy, scaled, *ours])
+    assert len({len(row) for row in comparison_text([dummy, scaled, *ours]).splitlines()}) == 1
     assert comparison_plot(RUNS).figure.axes[0].get_ylabel() == "test BLEU"
 
 
