@@ -19,6 +19,10 @@ class ClusterRefused(RuntimeError):
     """An address that must not be trusted with submissions."""
 
 
+class ClusterUnreachable(RuntimeError):
+    """No scheduler answers there, or it does not let us in."""
+
+
 def windowed(
     submit: Callable[[Task], Future], tasks: Iterable[Task], most: int
 ) -> Iterator[Graded]:
@@ -64,13 +68,27 @@ def check_address(address: str) -> None:
     )
 
 
+def connected(address: str):
+    """A client of the scheduler; its certificates are those in dask's own configuration."""
+    from distributed import Client
+
+    try:
+        return Client(address, set_as_default=False)
+    except (OSError, TypeError, ValueError) as problem:
+        raise ClusterUnreachable(
+            f"The scheduler {address} cannot be used: {problem}. For tls://… dask must know your "
+            "certificates: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and "
+            "…__TLS__CLIENT__KEY to their files."
+        ) from problem
+
+
 def grade_on_cluster(tasks: Iterable[Task], address: str, unsafe: bool) -> Iterator[Graded]:
     """Send each submission to a dask scheduler; a lost worker's tasks go to the others."""
     check_address(address)
-    from distributed import Client, as_completed
+    from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
-    with Client(address, set_as_default=False) as client:
+    with connected(address) as client:
         threads = max(1, sum(client.nthreads().values()))
         numbered = enumerate(tasks)
         indices = {}
