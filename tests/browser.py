@@ -202,7 +202,7 @@ def write_notebook(path: Path, *cells: str) -> Path:
 def new_page(browser, width: int = 1280, height: int = 1400):
     """An empty page with a window of its own, closed when the browser is."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)  # patience for a machine that is busy with other things
     return page
 
 

@@ -31,20 +31,6 @@ for step in range(1, 9):
 eight = {name: rng.normal(size=(8, 8)).round(2) for name in ("X", "W_Q", "W_K", "W_V")}
 """
 
-# From an edit to what leaves the kernel, for a picture that is on the page.
-LATENCY = """\
-import statistics, time
-
-timed = attention_editor(mask="causal", **eight)
-display(timed)
-spent = []
-for turn in range(15):
-    start = time.perf_counter()
-    timed._field("W_K", 3, 4).value = str(turn + 10)
-    spent.append(1000 * (time.perf_counter() - start))
-print("median", statistics.median(spent), "ms, fastest", min(spent), "ms")
-"""
-
 CELLS = {
     "editor": 'editor = attention_editor("single-query")\neditor',
     "challenge": 'challenge = attention_editor(challenge="copy-one")\nchallenge',
@@ -58,5 +44,4 @@ CELLS = {
     "attention_row": "rows = attention_map(weights, source, target)\nrows._step(1)\nrows",
     "bottleneck": "bottleneck_explorer(grid_data)",
     "beam": "beam_tree(steps)",
-    "latency": LATENCY,
 }

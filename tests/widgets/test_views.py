@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import time
 
 import ipywidgets
 import numpy as np
@@ -247,19 +246,21 @@ def test_the_code_to_copy_appears_on_demand():
     assert "[9, 1, -1]" in editor._code.value
 
 
-def test_from_an_edit_to_the_picture_takes_at_most_fifty_milliseconds_at_eight_by_eight(published):
+def test_an_edit_at_eight_by_eight_sends_its_picture_and_leaves_every_other_widget_alone(
+    published, monkeypatch
+):
+    """What keeps an edit quick; benchmarks/widget_latency.py says how quick."""
     rng = np.random.default_rng(0)
     matrices = {name: rng.normal(size=(8, 8)).round(2) for name in ("X", "W_Q", "W_K", "W_V")}
     editor = attention_editor(mask="causal", **matrices)
     editor._ipython_display_()
-    spent = []
-    for turn in range(15):
-        start = time.perf_counter()
-        editor._field("W_K", 3, 4).value = str(turn + 10)
-        spent.append(time.perf_counter() - start)
-    assert len(published) == 2 + 15
-    # The fastest, because other programs on the machine may slow single edits down.
-    assert min(spent) <= 0.050
+    edited = editor._field("W_K", 3, 4)
+    edited.value = "0.5"  # the first edit frees the button for undo too
+    sent = []
+    monkeypatch.setattr(ipywidgets.Widget, "send_state", lambda self, key=None: sent.append(self))
+    edited.value = "1.5"
+    assert editor.picture in sent and set(sent) <= {edited, editor.picture}
+    assert len(published) == 2 + 2
 
 
 def test_the_widgets_need_neither_torch_nor_matplotlib():

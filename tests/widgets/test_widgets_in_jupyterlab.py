@@ -279,13 +279,6 @@ def test_all_texts_can_be_read_nothing_overlaps_and_nothing_is_cut(page, theme, 
         cell(page, name).screenshot(path=screenshots / f"{name}_{theme.lower()}.png")
 
 
-def test_an_edit_in_the_kernel_takes_at_most_fifty_milliseconds(page):
-    words = cell(page, "latency").locator(".jp-OutputArea").get_by_text("median").inner_text()
-    print(words)
-    # The fastest, because other programs on the machine may slow single edits down.
-    assert float(words.split()[4]) <= 50
-
-
 def test_saved_and_reopened_without_a_kernel_the_last_pictures_are_still_there(
     page, browser, jupyter_lab, screenshots
 ):
