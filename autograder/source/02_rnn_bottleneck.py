@@ -43,7 +43,7 @@ from course_utils.widgets import attention_map, bottleneck_explorer, position_ex
 
 # %% [markdown]
 # How much this notebook trains depends on `budget`. `"quick"` trains about seventy small models, in
-# about five minutes altogether on two CPU cores.
+# about seven minutes altogether on a CPU.
 
 # %%
 STEPS = {"smoke": 0.005, "quick": 1.0, "full": 1.0}[budget]  # a share of the usual training steps
@@ -630,7 +630,8 @@ if ready("positions"):
     for T in (16, 256, 4096):
         print(f"T = {T:4}: one-hot {T * T:>10,} numbers, sine with d = 16 {T * 16:>7,}")
     rows = sine_positions(32, 16)
-    print("row 10 with rows 10, 11, 12, 20:", (rows[[10, 11, 12, 20]] @ rows[10]).tolist())
+    products = (rows[[10, 11, 12, 20]] @ rows[10]).tolist()
+    print("row 10 with rows 10, 11, 12, 20:", *(f"{value:.2f}" for value in products))
 
 # %%
 position_explorer(size=16, length=32)
