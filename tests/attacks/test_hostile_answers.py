@@ -80,7 +80,8 @@ def test_it_is_stopped_and_gets_no_points(name, box):
     grades = grade_answer(answer, box)
     assert grades.points == 0
     assert status is None or grades.answers[0].box == status, grades.answers[0]
-    assert grades.seconds < 2 * LIMITS.wall_seconds + 2
+    # None of these ends by itself. How soon the box does it depends on how busy the machine is.
+    assert grades.seconds < 20 * LIMITS.wall_seconds
     assert_nothing_is_left(box)
 
 

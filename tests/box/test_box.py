@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ from autograder.box import (
     why_unavailable,
 )
 from course_utils.checks import wire
+
+ROOT = Path(__file__).parents[2]
 
 needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
 pytestmark = pytest.mark.box
@@ -206,6 +209,24 @@ def open_to_all(folder: Path) -> None:
         place.chmod(0o755)
 
 
+def opened_in_a_sandbox(*needed: Path) -> list[str]:
+    """Options for bwrap: folders that only root may enter are open, and hold only what is needed."""
+    options, seen = [], set()
+    for path in needed:
+        above = list(reversed(path.parents))
+        closed = next((p for p in above if not p.stat().st_mode & stat.S_IXOTH), None)
+        if closed is None:
+            continue
+        if closed not in seen:
+            options += ["--perms", "0755", "--tmpfs", str(closed)]
+        for folder in [*above[above.index(closed) + 1 :], path]:
+            if folder not in seen:
+                options += ["--perms", "0755", "--dir", str(folder)]
+        seen |= {closed, *above, path}
+        options += ["--ro-bind", str(path), str(path)]
+    return options
+
+
 def running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -230,13 +251,7 @@ def test_it_works_for_an_ordinary_user_as_well(tmp_path):
     home.mkdir()
     os.chown(home, 12345, 12345)
     open_to_all(tmp_path)
-    prefix = Path(sys.base_prefix)
-    opened = []
-    if prefix.is_relative_to("/root"):
-        opened = ["--perms", "0755", "--tmpfs", "/root"]
-        for folder in [p for p in reversed(prefix.parents) if p.is_relative_to("/root/")][1:]:
-            opened += ["--perms", "0755", "--dir", str(folder)]
-        opened += ["--ro-bind", str(prefix), str(prefix)]
+    opened = opened_in_a_sandbox(Path(sys.base_prefix), Path(sys.prefix), ROOT)
     line = [
         *("bwrap", "--dev-bind", "/", "/", *opened, "--cap-add", "ALL"),
         *("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"),
