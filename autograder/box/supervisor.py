@@ -46,7 +46,8 @@ class Box:
 
     Use it as a context manager. `run` may be called from several threads. Its `modules` are
     imported at once, those in `also` only at the first `wait` or `run`: until then they can be
-    set to what a class turns out to need.
+    set to what an assignment needs. What plots takes longest, and waits for the first job that
+    speaks of it.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Box:
         limits: Limits | None = None,
         unsafe: bool = False,
         modules: tuple[str, ...] = MODULES,
-        also: tuple[str, ...] = PLOTTING,
+        also: tuple[str, ...] = (),
     ):
         self.workers = workers
         self.limits = limits or Limits()
@@ -69,6 +70,7 @@ class Box:
         self._folder: Path | None = None
         self._owner: IO | None = None
         self._ready = False
+        self._plots = False
         self._closed = False
 
     def __enter__(self) -> Box:
@@ -166,7 +168,7 @@ class Box:
             start_new_session=True,
         )
         theirs.close()
-        self._control, self._ready = ours, False
+        self._control, self._ready, self._plots = ours, False, False
 
     def _end(self) -> None:
         if self._control is not None:
@@ -221,6 +223,9 @@ class Box:
                 with self._sending:
                     if self._control is None:
                         raise ZygoteGone("it ended")
+                    if speaks_of_plots(job) and not self._plots:
+                        self._control.send(json.dumps(PLOTTING).encode())
+                        self._plots = True
                     descriptors = [paper.fileno(), frame_in, printed_in, theirs.fileno()]
                     socket.send_fds(self._control, [b"job"], descriptors)
             except OSError as problem:
@@ -354,6 +359,10 @@ class Box:
                 "crashed", None, f"It left Python (status {code}) before it could be asked.", shown
             )
         return Outcome("ok", frame, "", shown)
+
+
+def speaks_of_plots(job: Job) -> bool:
+    return any(word in cell for cell in job.cells for word in ("matplotlib", "pylab"))
 
 
 def read_some(descriptor: int, sink: bytearray, limit: int) -> bool:

@@ -116,6 +116,14 @@ def import_all(modules: list[str]) -> None:
             import_whole(name)
 
 
+def import_and_keep(modules: list[str]) -> None:
+    """Import what all children after this have at once."""
+    import_all(modules)
+    gc.freeze()
+    if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
+        raise SystemExit("a module started a thread, which would not survive the fork")
+
+
 def warm_up(modules: list[str]):
     """Import what answers need and make the IPython shell, once for all submissions."""
     import torch
@@ -366,13 +374,18 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
 
 
 def serve(control: socket.socket, shell, settings: dict) -> None:
-    """Fork a child for each packet of descriptors, until the supervisor is gone."""
+    """Fork a child for each packet of descriptors, until the supervisor is gone.
+
+    A packet without descriptors names modules, always the supervisor's own choice.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides about Ctrl-C
     while True:
-        word, descriptors, _, _ = socket.recv_fds(control, 16, 4)
+        word, descriptors, _, _ = socket.recv_fds(control, MOST_NAMES, 4)
         if not word:
             return
+        if not descriptors:
+            import_and_keep(json.loads(word))
         if len(descriptors) == 4 and os.fork() == 0:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             control.close()
@@ -394,11 +407,8 @@ def main() -> None:
         file.write("1000")
     shell = warm_up(settings["modules"])
     gc.collect()
-    # what only some classes use is asked for when their notebooks have been read
-    import_all(json.loads(control.recv(MOST_NAMES) or b"[]"))
-    gc.freeze()
-    if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
-        raise SystemExit("a module started a thread, which would not survive the fork")
+    # what only some assignments use is asked for when it is known which one it is
+    import_and_keep(json.loads(control.recv(MOST_NAMES) or b"[]"))
     control.send(b"ready")
     serve(control, shell, settings)
     os._exit(0)  # nothing is to be saved: taking torch apart would only make the grader wait

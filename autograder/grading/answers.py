@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from autograder.box import PLOTTING
 from course_utils import register
 
 CHECK = "-check"
@@ -36,18 +34,10 @@ def cells_to_run(notebook: NotebookNode) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def modules_for(release: NotebookNode, notebooks: Iterable[NotebookNode]) -> tuple[str, ...]:
-    """What a class needs beyond the box's own modules: imported once, not in each submission.
-
-    The parts of the course that the release's setup cells import; and what plots, which takes
-    longest, only where a cell to run speaks of it.
-    """
+def modules_for(release: NotebookNode) -> tuple[str, ...]:
+    """The parts of the course that a release's setup cells import: once, not in each submission."""
     given = [cell.source for cell in cells_to_run(release) if not cell.answer]
-    found = [name for source in given for name in course_modules(source)]
-    sources = (cell.source for notebook in notebooks for cell in cells_to_run(notebook))
-    if any(word in source for source in sources for word in ("matplotlib", "pylab")):
-        found += PLOTTING
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(name for source in given for name in course_modules(source)))
 
 
 def course_modules(source: str) -> list[str]:

@@ -88,8 +88,7 @@ def grade_class(
             course.prepare(options.course, options.assignment, url)
             run = begin(options, release, len(handed_in))
             if box is not None:
-                notebooks = [s.notebook for s in handed_in if s.notebook is not None]
-                box.also = modules_for(release, notebooks)
+                box.also = modules_for(release)
                 prepare_questions(run.seeds)  # while the box is still starting
                 box.wait()
             writer = GradebookWriter(

@@ -351,11 +351,20 @@ def test_the_filter_is_a_list_of_whole_instructions_that_ends_in_allow(machine):
 
 
 @needs_box
-@pytest.mark.parametrize("also", [(), ("matplotlib.pyplot", "course_utils.masks", "no.such")])
+@pytest.mark.parametrize("also", [(), ("colorsys", "course_utils.masks", "no.such")])
 def test_what_a_class_needs_is_imported_before_its_submissions_run(also):
-    asked = ("matplotlib.pyplot", "course_utils.masks")
+    asked = ("colorsys", "course_utils.masks")
     loaded = f"import sys; x = [float(name in sys.modules) for name in {asked}]"
     with Box(workers=1) as box:
         box.also = also
         box.wait()
         assert value_of(box.run(Job((loaded,), REQUEST))) == [float(n in also) for n in asked]
+
+
+@needs_box
+def test_what_plots_is_imported_once_a_job_speaks_of_it():
+    loaded = "import sys; x = [float('mat' 'plotlib.pyplot' in sys.modules)]"
+    with Box(workers=1) as box:
+        assert value_of(box.run(Job((loaded,), REQUEST))) == [0.0]
+        assert value_of(box.run(Job((loaded, "# matplotlib"), REQUEST))) == [1.0]
+        assert value_of(box.run(Job((loaded,), REQUEST))) == [1.0]

@@ -379,7 +379,7 @@ torch.set_num_threads(1)
 for _ in range(5):
     torch.ones(10_000_000)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10):
+for _ in range(40):
     torch.ones(10_000_000)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
@@ -391,4 +391,5 @@ def test_freed_memory_is_kept_for_the_next_batch():
         command = [sys.executable, "-c", FREED_AND_TAKEN_AGAIN, how]
         return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
+    # One of the forty may land elsewhere, where something else has moved in; not all of them.
     assert 10 * faults("keep") < faults("leave")
