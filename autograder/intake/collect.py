@@ -1,8 +1,13 @@
-"""Collects a whole class: from folders and zip files to one submission a student and assignment."""
+"""Collects a whole class: from folders and zip files to one submission a student and assignment.
+
+First `find_files` sorts the files by student, from their names alone where it can; what a student
+handed in is read and rebuilt by `read_submissions` when its turn comes, on whatever machine.
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -35,13 +40,31 @@ ENOUGH = 0.3
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file, what its path says, and whose it is."""
+    """A file, what its path says, and whose it is, with what was found out and what is in doubt."""
 
     entry: Entry
     clue: Clue
     student: str
-    known: bool
-    notes: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def ignored(self) -> bool:
+        return self.entry.path is None and self.entry.data is None and not self.entry.problem
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """All files of one student."""
+
+    student: str
+    arrivals: tuple[Arrival, ...]
+
+    def read(self) -> HandedIn:
+        """The same with the bytes of every file in it, so that it can travel."""
+        return replace(
+            self, arrivals=tuple(replace(a, entry=a.entry.read()) for a in self.arrivals)
+        )
 
 
 def collect(
@@ -54,37 +77,62 @@ def collect(
     Raises FileNotFoundError for a path that isn't there and RosterError for a bad roster; nothing
     inside the paths raises.
     """
+    prepared = {name: read_release(notebook) for name, notebook in releases.items()}
+    with tempfile.TemporaryDirectory(prefix="handed-in-") as scratch:
+        found = find_files(paths, prepared, Path(scratch), roster)
+        return [s for one in found for s in read_submissions(one.read(), prepared)]
+
+
+def find_files(
+    paths: Iterable[Path | str] | Path | str,
+    assignments: Iterable[str],
+    scratch: Path,
+    roster: Path | None = None,
+) -> list[HandedIn]:
+    """Who handed in which files, sorted by student; `scratch` holds what comes out of zips."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     directory = Directory(read_roster(roster) if roster else [])
-    prepared = {name: read_release(notebook) for name, notebook in releases.items()}
-    submissions, extra_files = [], defaultdict(list)
+    assignments, by_student = list(assignments), defaultdict(list)
     for path in map(Path, paths):
-        entries = list(open_entries(path))
-        for arrival in _arrivals(entries, path, prepared, directory):
-            if arrival.entry.data is None and not arrival.entry.problem:
-                if arrival.student:
-                    extra_files[arrival.student].append(arrival.entry.name)
-                continue
-            submissions.append(_submission(arrival, prepared, bool(roster)))
-    submissions = _one_each(submissions)
-    return _with_extra_files(submissions, extra_files, list(prepared), bool(roster))
+        entries = list(open_entries(path, scratch))
+        for arrival in _arrivals(entries, path, assignments, directory, bool(roster)):
+            if arrival.student:
+                by_student[arrival.student].append(arrival)
+    return [HandedIn(student, tuple(found)) for student, found in sorted(by_student.items())]
+
+
+def read_submissions(handed_in: HandedIn, releases: Mapping[str, Release]) -> list[Submission]:
+    """One submission for each assignment that a student handed in. Nothing in the files raises."""
+    files = [arrival for arrival in handed_in.arrivals if not arrival.ignored]
+    extra = [arrival.entry.name for arrival in handed_in.arrivals if arrival.ignored]
+    if not files:
+        return [_without_notebook(handed_in.student, extra, list(releases))]
+    found = _one_each([_submission(arrival, releases) for arrival in files])
+    if extra:
+        note = f"Extra files, ignored: {', '.join(extra[:10])}."
+        found = [replace(one, repairs=(*one.repairs, note)) for one in found]
+    return found
 
 
 def _arrivals(
-    entries: list[Entry], path: Path, releases: dict[str, Release], directory: Directory
+    entries: list[Entry],
+    path: Path,
+    releases: list[str],
+    directory: Directory,
+    has_roster: bool,
 ) -> list[Arrival]:
     """Everything that was handed in, with its student. The LMS's own files are only read."""
     gradescope, times = _gradescope(entries), _times(entries)
     crowds = Counter(
         (str(PurePosixPath(entry.name).parent), assignment_named(entry.name, releases))
         for entry in entries
-        if entry.data is not None and not entry.name.endswith(READ_ALSO)
+        if entry.path is not None and not entry.name.endswith(READ_ALSO)
     )
     found = []
     for entry in entries:
         if entry.name.endswith(READ_ALSO) and not entry.problem:
             continue
-        clue, notes = read_path(entry.name), []
+        clue, repairs, flags = read_path(entry.name), [], []
         folder = str(PurePosixPath(entry.name).parent)
         if clue.gradescope in gradescope:
             name, number, time = gradescope[clue.gradescope]
@@ -100,25 +148,27 @@ def _arrivals(
                 replace(clue, folders=(path.resolve().parent.name,)), releases, directory, False
             )
             student = student if known else ""
-        if not student and entry.data is not None:
-            account = _colab_account(entry.data)
+        if not student and entry.path is not None:
+            account = _colab_account(entry.read().data or b"")
             owner = directory.find(account)
             if account:
                 student, known = (owner.id, True) if owner else (folder_name(account), False)
-                notes.append(f"The student was found by the Colab account '{account}'.")
-        found.append(Arrival(entry, clue, student, known, tuple(notes)))
+                repairs.append(f"The student was found by the Colab account '{account}'.")
+        if student:
+            if has_roster and not known:
+                flags.append(f"{student} is not on the roster; the name comes from {entry.name}.")
+        elif entry.path is not None or entry.problem:
+            student = "unknown-" + (folder_name(clue.file.removesuffix(".ipynb")) or "file")
+            flags.append(
+                f"Nothing tells who handed in {entry.name}; give the file the student's id."
+            )
+        found.append(Arrival(entry, clue, student, tuple(repairs), tuple(flags)))
     return found
 
 
-def _submission(arrival: Arrival, releases: dict[str, Release], has_roster: bool) -> Submission:
-    entry, clue = arrival.entry, arrival.clue
-    repairs, flags = list(arrival.notes), []
-    student = arrival.student
-    if not student:
-        student = "unknown-" + (folder_name(clue.file.removesuffix(".ipynb")) or "file")
-        flags.append(f"Nothing tells who handed in {entry.name}; give the file the student's id.")
-    elif has_roster and not arrival.known:
-        flags.append(f"{student} is not on the roster; the name comes from {entry.name}.")
+def _submission(arrival: Arrival, releases: Mapping[str, Release]) -> Submission:
+    entry, clue, student = arrival.entry, arrival.clue, arrival.student
+    repairs, flags = list(arrival.repairs), list(arrival.flags)
     if clue.late:
         repairs.append("Canvas marks it as late.")
     named = assignment_named(clue.file, releases) or assignment_named(
@@ -170,7 +220,7 @@ def _submission(arrival: Arrival, releases: dict[str, Release], has_roster: bool
 
 
 def _assignment_of(
-    data: bytes, named: str | None, releases: dict[str, Release]
+    data: bytes, named: str | None, releases: Mapping[str, Release]
 ) -> tuple[str | None, str]:
     """The assignment, and a sentence when name and contents disagree or nothing fits."""
     if named is not None:
@@ -251,42 +301,27 @@ def _sources(submission: Submission) -> list[str]:
     ]
 
 
-def _with_extra_files(
-    submissions: list[Submission], extra: dict[str, list[str]], assignments: list[str], roster: bool
-) -> list[Submission]:
-    """Names the files that were ignored; a student with nothing else gets a flag."""
-    have = {submission.student for submission in submissions}
-    result = []
-    for submission in submissions:
-        names = extra.get(submission.student)
-        if names:
-            note = f"Extra files, ignored: {', '.join(names[:10])}."
-            submission = replace(submission, repairs=(*submission.repairs, note))
-        result.append(submission)
-    for student in sorted(set(extra) - have):
-        names = ", ".join(extra[student][:10])
-        result.append(
-            Submission(
-                student,
-                assignments[0] if len(assignments) == 1 else "unknown",
-                None,
-                b"",
-                extra[student][0],
-                (),
-                (f"No notebook was handed in, only {names}.",),
-            )
-        )
-    return sorted(result, key=lambda submission: (submission.student, submission.assignment))
+def _without_notebook(student: str, names: list[str], assignments: list[str]) -> Submission:
+    """A student with nothing to read gets a flag."""
+    return Submission(
+        student,
+        assignments[0] if len(assignments) == 1 else "unknown",
+        None,
+        b"",
+        names[0],
+        (),
+        (f"No notebook was handed in, only {', '.join(names[:10])}.",),
+    )
 
 
 def _gradescope(entries: list[Entry]) -> dict[str, tuple[str, str, datetime | None]]:
     """Submission folder -> name, id and time, from the file Gradescope puts into its export."""
     found = {}
     for entry in entries:
-        if not entry.name.endswith("submission_metadata.yml") or entry.data is None:
+        if not entry.name.endswith("submission_metadata.yml"):
             continue
         try:
-            content = yaml.safe_load(entry.data)
+            content = yaml.safe_load(entry.read().data or b"")
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError):
             continue
         for folder, about in content.items() if isinstance(content, dict) else ():
@@ -308,8 +343,8 @@ def _times(entries: list[Entry]) -> dict[str, datetime]:
     """
     found = {}
     for entry in entries:
-        if PurePosixPath(entry.name).name == "timestamp.txt" and entry.data is not None:
-            time = parse_time(entry.data.decode("utf-8", "replace"))
+        if PurePosixPath(entry.name).name == "timestamp.txt":
+            time = parse_time((entry.read().data or b"").decode("utf-8", "replace"))
             if time is not None:
                 found[str(PurePosixPath(entry.name).parent)] = time
     return found

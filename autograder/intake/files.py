@@ -1,4 +1,8 @@
-"""Opens folders, notebooks and zip files, and trusts none of them."""
+"""Opens folders, notebooks and zip files, and trusts none of them.
+
+Finding the files of a class and reading them are two steps: a thousand notebooks with their plots
+need not be in memory together. What lies in a zip is unpacked into a folder of ours first.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,11 @@ import contextlib
 import io
 import os
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 MEGABYTE = 1 << 20
@@ -28,26 +32,45 @@ JUNK_FILES = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 @dataclass(frozen=True)
 class Entry:
-    """One file that was handed in. `data` is None for a file that is not read."""
+    """One file that was handed in.
+
+    `path` is where its bytes are, None for a file that is not read; `data` are they, once read.
+    """
 
     name: str
-    data: bytes | None = None
+    path: Path | None = None
     problem: str = ""
-    modified: datetime | None = None
+    data: bytes | None = None
+
+    def read(self) -> Entry:
+        """The same with its bytes, or with the reason why they can't be had."""
+        if self.path is None:
+            return self
+        try:
+            return replace(self, data=self.path.read_bytes(), path=None)
+        except OSError as error:
+            return replace(self, path=None, problem=_unreadable(self.name, error))
 
 
-def open_entries(path: Path) -> Iterator[Entry]:
-    """All files in a folder or a zip, or the one file itself, names relative to it."""
+class NoRoom(RuntimeError):
+    """A zip can't be unpacked here; the message says where."""
+
+
+def open_entries(path: Path, scratch: Path) -> Iterator[Entry]:
+    """All files in a folder or a zip, or the one file itself, names relative to it.
+
+    `scratch` is an empty folder for what comes out of a zip; the caller removes it.
+    """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} isn't there. Give a folder, a notebook or a zip file.")
     if path.is_dir():
-        yield from _folder(path)
+        yield from _folder(path, scratch)
     else:
-        yield from _file(path, path.name)
+        yield from _file(path, path.name, scratch)
 
 
-def _folder(root: Path) -> Iterator[Entry]:
+def _folder(root: Path, scratch: Path) -> Iterator[Entry]:
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(name for name in subfolders if name not in JUNK)
         here = Path(folder)
@@ -59,14 +82,14 @@ def _folder(root: Path) -> Iterator[Entry]:
                 )
         for name in sorted(files):
             if name not in JUNK_FILES:
-                yield from _file(here / name, _relative(here / name, root))
+                yield from _file(here / name, _relative(here / name, root), scratch)
 
 
 def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def _file(path: Path, name: str) -> Iterator[Entry]:
+def _file(path: Path, name: str, scratch: Path) -> Iterator[Entry]:
     if path.is_symlink():
         yield Entry(name, problem=f"{path.name} is a symbolic link, which is not followed.")
         return
@@ -74,21 +97,24 @@ def _file(path: Path, name: str) -> Iterator[Entry]:
         yield Entry(name, problem=f"{path.name} is not an ordinary file.")
         return
     try:
-        modified = datetime.fromtimestamp(path.stat().st_mtime)
         if _is_zip(name):
             with path.open("rb") as stream:
-                yield from _zip(stream, name, depth=1)
+                yield from _zip(stream, name, scratch, depth=1)
         elif not _is_read(name):
-            yield Entry(name, modified=modified)
+            yield Entry(name)
         elif path.stat().st_size > LARGEST_FILE:
             yield Entry(name, problem=_too_large(path.name, path.stat().st_size))
         else:
-            yield Entry(name, path.read_bytes(), modified=modified)
+            yield Entry(name, path)
     except OSError as error:
-        yield Entry(name, problem=f"{path.name} can't be read: {error.strerror or error}.")
+        yield Entry(name, problem=_unreadable(name, error))
 
 
-def _zip(stream: io.BufferedIOBase, name: str, depth: int) -> Iterator[Entry]:
+def _unreadable(name: str, error: OSError) -> str:
+    return f"{PurePosixPath(name).name} can't be read: {error.strerror or error}."
+
+
+def _zip(stream: io.BufferedIOBase, name: str, scratch: Path, depth: int) -> Iterator[Entry]:
     short = PurePosixPath(name).name
     # Names inside the outermost zip stand alone; those of a zip in a zip keep the outer name,
     # which tells whose it is.
@@ -117,7 +143,7 @@ def _zip(stream: io.BufferedIOBase, name: str, depth: int) -> Iterator[Entry]:
             yield Entry(prefix + _harmless_name(inner), problem=problem)
             continue
         if not (_is_read(inner) or _is_zip(inner)):
-            yield Entry(prefix + inner, modified=_zip_time(info))
+            yield Entry(prefix + inner)
             continue
         try:
             with archive.open(info) as packed:
@@ -132,11 +158,22 @@ def _zip(stream: io.BufferedIOBase, name: str, depth: int) -> Iterator[Entry]:
         if len(data) > LARGEST_FILE or left < 0:
             yield Entry(prefix + inner, problem=_too_large(inner, len(data)))
         elif not _is_zip(inner):
-            yield Entry(prefix + inner, data, modified=_zip_time(info))
+            yield Entry(prefix + inner, _unpacked(data, scratch))
         elif depth >= DEEPEST_ZIP:
             yield Entry(prefix + inner, problem=f"{inner} is a zip in a zip in a zip: refused.")
         else:
-            yield from _zip(io.BytesIO(data), prefix + inner, depth + 1)
+            yield from _zip(io.BytesIO(data), prefix + inner, scratch, depth + 1)
+
+
+def _unpacked(data: bytes, scratch: Path) -> Path:
+    """Where the bytes lie now: under a name of ours, whatever the zip calls them."""
+    try:
+        descriptor, path = tempfile.mkstemp(dir=scratch)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise NoRoom(f"The zip can't be unpacked into {scratch}: {error.strerror}.") from error
+    return Path(path)
 
 
 def _entry_name(info: zipfile.ZipInfo) -> str:
@@ -179,13 +216,6 @@ def _too_large(name: str, size: int) -> str:
         f"{name} has {size // MEGABYTE} MB; files over {LARGEST_FILE // MEGABYTE} MB are not read. "
         "Ask for it again with its outputs cleared."
     )
-
-
-def _zip_time(info: zipfile.ZipInfo) -> datetime | None:
-    try:
-        return datetime(*info.date_time) if info.date_time[0] > 1980 else None
-    except ValueError:
-        return None
 
 
 def _is_zip(name: str) -> bool:
