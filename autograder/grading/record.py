@@ -20,7 +20,7 @@ nothing else besides the gradebook.
 
     format       1
     run, student, assignment, source_name, timestamp (ISO or null)
-    sha256       of the bytes that the student handed in
+    sha256       of the file that is graded;  handed_in: of all files of the student together
     status       "graded" or "flagged" (nothing could be graded: a person must look)
     repairs      sentences: what intake mended
     flags        sentences: what a person must decide

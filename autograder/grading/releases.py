@@ -8,6 +8,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder import build
+from autograder.intake import places
 
 
 @lru_cache(maxsize=32)
@@ -20,3 +21,9 @@ def read_release(name: str) -> NotebookNode | None:
 def all_releases() -> dict[str, NotebookNode]:
     """Every release notebook, by the name of its assignment."""
     return {path.stem: read_release(path.stem) for path in sorted(build.NOTEBOOKS.glob("*.ipynb"))}
+
+
+@lru_cache(maxsize=1)
+def releases_as_read() -> dict[str, places.Release]:
+    """The same as intake reads them, once for a whole class."""
+    return {name: places.read_release(notebook) for name, notebook in all_releases().items()}

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from autograder.box import Box, Limits
-from autograder.grading import clean, course, record, workers
+from autograder.grading import course, record, workers
 from autograder.grading.answers import checked_exercises, modules_for
-from autograder.grading.grade import (
-    Grades,
-    Task,
-    as_records,
-    draw_seeds,
-    prepare_questions,
-    written_answers,
-)
+from autograder.grading.grade import draw_seeds, prepare_questions
 from autograder.grading.gradebook import Entry, GradebookWriter
-from autograder.grading.outputs import comment_on, write_verdicts
 from autograder.grading.record import Run
 from autograder.grading.releases import all_releases, read_release
-from autograder.intake import Submission, collect, read_roster
+from autograder.grading.student import (
+    Finished,
+    Setting,
+    complete,
+    fingerprint_of,
+    not_graded,
+    prepare,
+)
+from autograder.intake import HandedIn, find_files, read_roster
 
 BATCH = 40
 BATCH_SECONDS = 3.0
+AHEAD = 60  # submissions rebuilt while the box still starts
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,16 @@ def grade_class(
         elif box is None:
             box = Box(options.jobs, options.limits, options.unsafe)
             box.start()  # torch is imported there while we read the submissions here
-        handed_in = collected(options)
         url = course.gradebook_url(options.course, options.db)
-        with course.only_writer(options.course):
+        with (
+            tempfile.TemporaryDirectory(prefix="handed-in-") as scratch,
+            course.only_writer(options.course),
+        ):
+            handed_in = found_files(options, Path(scratch))
             course.prepare(options.course, options.assignment, url)
             run = begin(options, release, len(handed_in))
             if box is not None:
                 box.also = modules_for(release)
-                prepare_questions(run.seeds)  # while the box is still starting
-                box.wait()
             writer = GradebookWriter(
                 url,
                 options.assignment,
@@ -110,17 +115,17 @@ def grade_class(
             box.close()
 
 
-def collected(options: Options) -> list[Submission]:
-    """What was handed in, by student; several assignments in one folder are told apart."""
-    found = collect(options.submissions, all_releases(), options.roster)
+def found_files(options: Options, scratch: Path) -> list[HandedIn]:
+    """What was handed in, by student, not read yet."""
+    found = find_files(options.submissions, all_releases(), scratch, options.roster)
     if options.only:
-        unknown = set(options.only) - {submission.student for submission in found}
+        unknown = set(options.only) - {one.student for one in found}
         if unknown:
             raise course.CourseError(
                 f"Nothing was handed in by {', '.join(sorted(unknown))}. Look at the names in "
                 f"{', '.join(map(str, options.submissions))}."
             )
-        found = [submission for submission in found if submission.student in options.only]
+        found = [one for one in found if one.student in options.only]
     return found
 
 
@@ -138,30 +143,20 @@ def begin(options: Options, release: NotebookNode, submissions: int) -> Run:
     return run
 
 
-@dataclass(frozen=True)
-class Finished:
-    """One submission on its way to the files and the gradebook."""
-
-    submission: Submission
-    verdict: dict
-    entry: Entry
-    submitted: bytes | None = None
-    autograded: bytes | None = None
-
-
 def _grade_all(
     options: Options,
     run: Run,
-    handed_in: Sequence[Submission],
+    handed_in: Sequence[HandedIn],
     box: Box | None,
     url: str,
     writer: GradebookWriter,
     tell: Callable[[Progress], None],
 ) -> list[dict]:
+    seeds = {exercise: tuple(drawn) for exercise, drawn in run.seeds.items()}
     cells = course.stored_cells(url, options.assignment)
-    trusted = clean.texts_of(read_release(options.assignment))
+    setting = Setting(run.run, options.assignment, seeds, cells)
     results: dict[int, dict] = {}
-    to_grade: list[tuple[int, Submission]] = []
+    to_grade: list[int] = []
     waiting: list[Finished] = []
     written_at = time.monotonic()
 
@@ -182,31 +177,21 @@ def _grade_all(
             waiting.clear()
         written_at = time.monotonic()
 
-    for index, submission in enumerate(handed_in):
-        before = record.read_json(
-            record.verdict_path(options.course, options.assignment, submission.student)
-        )
-        fingerprint = record.fingerprint(submission.original)
-        done = before is not None and before["run"] == run.run
-        if done and before["sha256"] == fingerprint:
+    for index, one in enumerate(handed_in):
+        before = last_verdict(options, one.student)
+        if before is None or before["run"] != run.run:
+            to_grade.append(index)
+        elif before.get("handed_in") == fingerprint_of(one.read()):
             count(index, before)
-        elif submission.notebook is None or submission.assignment != options.assignment:
-            item = flagged(run, submission)
-            waiting.append(item)
-            count(index, item.verdict)
         else:
-            to_grade.append((index, submission))
+            to_grade.append(index)
 
     try:
-        for position, grades in _graded(options, run, to_grade, box):
-            index, submission = to_grade[position]
-            if isinstance(grades, BaseException):
-                item = flagged(run, submission, f"It could not be graded: {grades}")
-            else:
-                before = record.read_json(
-                    record.verdict_path(options.course, options.assignment, submission.student)
-                )
-                item = graded(run, submission, grades, before, cells, trusted)
+        work = (handed_in[index] for index in to_grade)
+        for position, item in _graded(options, setting, work, box):
+            index = to_grade[position]
+            if isinstance(item, BaseException):
+                item = not_graded(handed_in[index].read(), setting, item)
             waiting.append(item)
             count(index, item.verdict)
             if len(waiting) >= BATCH or time.monotonic() - written_at > BATCH_SECONDS:
@@ -216,113 +201,23 @@ def _grade_all(
     return [results[index] for index in sorted(results)]
 
 
+def last_verdict(options: Options, student: str) -> dict | None:
+    return record.read_json(record.verdict_path(options.course, options.assignment, student))
+
+
 def _graded(
-    options: Options, run: Run, to_grade: list[tuple[int, Submission]], box: Box | None
-) -> Iterator[workers.Graded]:
-    seeds = {exercise: tuple(drawn) for exercise, drawn in run.seeds.items()}
-    tasks = (
-        Task(s.student, s.assignment, record.notebook_bytes(s.notebook), seeds) for _, s in to_grade
-    )
+    options: Options, setting: Setting, to_grade: Iterator[HandedIn], box: Box | None
+) -> Iterator[workers.Done]:
+    """Each is read when its turn comes, so that memory stays flat however long the class is."""
     if box is None:
-        return workers.grade_on_cluster(tasks, options.cluster, options.unsafe)
-    return workers.grade_here(tasks, options.jobs, box)
-
-
-def about(run: Run, submission: Submission) -> dict:
-    """The part of a verdict record that every submission has."""
-    when = submission.timestamp
-    return {
-        "format": record.FORMAT,
-        "run": run.run,
-        "student": submission.student,
-        "assignment": run.assignment,
-        "source_name": submission.source_name,
-        "timestamp": when.isoformat() if when else None,
-        "sha256": record.fingerprint(submission.original),
-        "repairs": list(submission.repairs),
-        "flags": list(submission.flags),
-    }
-
-
-def flagged(run: Run, submission: Submission, reason: str = "") -> Finished:
-    """A submission that a person must look at: it gets no grade, and is never dropped."""
-    verdict = {
-        **about(run, submission),
-        "status": "flagged",
-        "points": 0.0,
-        "max_points": 0.0,
-        "seconds": 0.0,
-        "exercises": [],
-        "written": {},
-        "printed": "",
-    }
-    if not reason and submission.notebook is not None:
-        reason = f"It is {submission.assignment}, not {run.assignment}."
-    if reason:
-        verdict["flags"].append(reason)
-    return Finished(submission, verdict, Entry(submission.student, {}, {}, graded=False))
-
-
-def graded(
-    run: Run,
-    submission: Submission,
-    grades: Grades,
-    before: dict | None,
-    cells: dict,
-    trusted: frozenset[str],
-) -> Finished:
-    """Verdict record, gradebook entry and the two notebooks of one submission."""
-    submitted = record.notebook_bytes(submission.notebook)
-    notebook = clean.clean_notebook(submission.notebook, trusted)
-    course.restore_locked(notebook, cells)
-    write_verdicts(notebook, grades)
-    written = written_answers(notebook)
-    verdict = {
-        **about(run, submission),
-        "status": "graded",
-        "points": grades.points,
-        "max_points": grades.max_points,
-        "seconds": grades.seconds,
-        "exercises": as_records(grades, run.seeds),
-        "written": written,
-        "printed": grades.printed,
-    }
-    for answer in grades.answers:
-        if answer.box not in ("ok", "timeout", "memory"):
-            verdict["flags"].append(f"{answer.verdict.exercise}: {answer.message}")
-    entry = Entry(
-        submission.student,
-        scores(notebook, grades),
-        comments(notebook, grades, written),
-        written,
-        before,
-        submission.timestamp,
-    )
-    autograded = record.notebook_bytes(notebook)
-    return Finished(submission, verdict, entry, submitted, autograded)
-
-
-def scores(notebook: NotebookNode, grades: Grades) -> dict[str, float | None]:
-    """The automatic score of every graded cell; None where a person has to read."""
-    from nbgrader.utils import determine_grade, is_grade
-
-    return {
-        cell.metadata.nbgrader["grade_id"]: determine_grade(cell)[0]
-        for cell in notebook.cells
-        if is_grade(cell)
-    }
-
-
-def comments(
-    notebook: NotebookNode, grades: Grades, written: dict[str, dict]
-) -> dict[str, str | None]:
-    """The automatic comment of every answer: the verdict in words, or that there is none."""
-    found: dict[str, str | None] = {}
-    for name, answer in written.items():
-        found[name] = None if answer["answered"] else "No response."
-    for answer in grades.answers:
-        found[answer.verdict.exercise] = comment_on(answer)
-    return found
+        read = (one.read() for one in to_grade)
+        return workers.finish_on_cluster(read, setting, options.cluster, options.unsafe)
+    prepare_questions(setting.seeds)  # while the box is still starting, as is what follows
+    tasks = (prepare(one.read(), setting) for one in to_grade)
+    ahead = list(islice(tasks, AHEAD))
+    box.wait()
+    work = partial(complete, setting=setting, box=box)
+    return workers.side_by_side(work, chain(ahead, tasks), options.jobs)
 
 
 def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWriter) -> None:
@@ -332,22 +227,34 @@ def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWr
     is simply graded again.
     """
     for item in items:
-        submission, name = item.submission, options.assignment
-        student = record.folder_name(submission.student)
-        if item.verdict["repairs"] or item.verdict["flags"]:
+        name, student = options.assignment, record.folder_name(item.student)
+        if item.original is not None:
             path = record.original_path(
-                options.course, name, submission.student, submission.source_name
+                options.course, name, item.student, item.verdict["source_name"]
             )
-            record.write_atomically(path, submission.original)
+            record.write_atomically(path, item.original)
         for kind, content in (("submitted", item.submitted), ("autograded", item.autograded)):
             if content is None:
                 continue
             folder = options.course / kind / student / name
             record.write_atomically(folder / f"{name}.ipynb", content)
-            if submission.timestamp is not None:
-                stamp = submission.timestamp.isoformat(sep=" ")
+            if item.timestamp is not None:
+                stamp = item.timestamp.isoformat(sep=" ")
                 record.write_atomically(folder / "timestamp.txt", stamp.encode())
-    writer.write([item.entry for item in items])
+    writer.write([entry(options, item) for item in items])
     for item in items:
-        path = record.verdict_path(options.course, options.assignment, item.submission.student)
+        path = record.verdict_path(options.course, options.assignment, item.student)
         record.write_json(path, item.verdict)
+
+
+def entry(options: Options, item: Finished) -> Entry:
+    """What the gradebook is to know; marks by hand depend on what was handed in before."""
+    return Entry(
+        item.student,
+        item.scores,
+        item.comments,
+        item.verdict["written"],
+        last_verdict(options, item.student),
+        item.timestamp,
+        graded=item.verdict["status"] == "graded",
+    )

@@ -9,9 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from urllib.parse import urlsplit
 
 from autograder.box import Box
-from autograder.grading.grade import BoxFailed, Grades, Task, grade
+from autograder.grading.grade import BoxFailed
+from autograder.grading.student import Finished, Setting, complete, prepare
+from autograder.intake import HandedIn
 
-Graded = tuple[int, Grades | BaseException]
+Done = tuple[int, object | BaseException]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -23,9 +25,7 @@ class ClusterUnreachable(RuntimeError):
     """No scheduler answers there, or it does not let us in."""
 
 
-def windowed(
-    submit: Callable[[Task], Future], tasks: Iterable[Task], most: int
-) -> Iterator[Graded]:
+def windowed(submit: Callable[[object], Future], tasks: Iterable, most: int) -> Iterator[Done]:
     """Keep at most `most` tasks under way, so that memory stays flat however long the class is."""
     under_way: dict[Future, int] = {}
     numbered = enumerate(tasks)
@@ -37,7 +37,7 @@ def windowed(
         yield from finished(under_way)
 
 
-def finished(under_way: dict[Future, int]) -> Iterator[Graded]:
+def finished(under_way: dict[Future, int]) -> Iterator[Done]:
     done, _ = wait(under_way, return_when=FIRST_COMPLETED)
     for future in done:
         index = under_way.pop(future)
@@ -45,11 +45,11 @@ def finished(under_way: dict[Future, int]) -> Iterator[Graded]:
         yield index, (future.result() if problem is None else problem)
 
 
-def grade_here(tasks: Iterable[Task], jobs: int, box: Box) -> Iterator[Graded]:
-    """Grade with `jobs` submissions side by side on this machine."""
+def side_by_side(work: Callable, tasks: Iterable, jobs: int) -> Iterator[Done]:
+    """Do the work for each task on this machine, `jobs` at a time: its number and what came of it."""
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
     try:
-        yield from windowed(lambda task: pool.submit(grade, task, box), tasks, 3 * jobs)
+        yield from windowed(lambda task: pool.submit(work, task), tasks, 3 * jobs)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -82,8 +82,10 @@ def connected(address: str):
         ) from problem
 
 
-def grade_on_cluster(tasks: Iterable[Task], address: str, unsafe: bool) -> Iterator[Graded]:
-    """Send each submission to a dask scheduler; a lost worker's tasks go to the others."""
+def finish_on_cluster(
+    tasks: Iterable[HandedIn], setting: Setting, address: str, unsafe: bool
+) -> Iterator[Done]:
+    """Send each student's files to a dask scheduler; a lost worker's tasks go to the others."""
     check_address(address)
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
@@ -95,7 +97,7 @@ def grade_on_cluster(tasks: Iterable[Task], address: str, unsafe: bool) -> Itera
 
         def send() -> object | None:
             for index, task in numbered:
-                future = client.submit(grade_on_worker, task, unsafe, pure=False)
+                future = client.submit(finish_on_worker, task, setting, unsafe, pure=False)
                 indices[future.key] = index
                 return future
             return None
@@ -117,7 +119,7 @@ _boxes: dict[bool, Box] = {}
 _starting = threading.Lock()
 
 
-def grade_on_worker(task: Task, unsafe: bool) -> Grades:
+def finish_on_worker(task: HandedIn, setting: Setting, unsafe: bool) -> Finished:
     """What runs on a cluster's worker: it keeps one warm box for all its tasks."""
     with _starting:
         if unsafe not in _boxes:
@@ -125,4 +127,4 @@ def grade_on_worker(task: Task, unsafe: bool) -> Grades:
             box.start()
             atexit.register(box.close)
             _boxes[unsafe] = box
-    return grade(task, _boxes[unsafe])
+    return complete(prepare(task, setting), setting, _boxes[unsafe])

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,7 @@ from autograder.box import Box
 from autograder.grading import record, workers
 from autograder.grading.answers import CHECK, checked_exercises
 from autograder.grading.course import CourseError, course_config, only_writer
-from autograder.grading.grade import Answered, Grades, Task, as_records, draw_seeds
+from autograder.grading.grade import Answered, Grades, Task, as_records, draw_seeds, grade
 from autograder.grading.gradebook import Entry, GradebookWriter
 from autograder.grading.outputs import comment_on, points_shown, verdict_outputs
 from autograder.instructor.course import Course
@@ -81,7 +82,8 @@ def regrade(
         changes, problems = [], []
         try:
             with Box(jobs, unsafe=unsafe) as box:
-                for done, (index, grades) in enumerate(workers.grade_here(tasks, jobs, box), 1):
+                work = partial(grade, box=box)
+                for done, (index, grades) in enumerate(workers.side_by_side(work, tasks, jobs), 1):
                     name = chosen[index]
                     if isinstance(grades, BaseException):
                         problems.append(f"{name}: it could not be graded again ({grades}).")

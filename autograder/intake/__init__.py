@@ -1,12 +1,24 @@
 """Takes in what students hand in, and rebuilds the release notebook around their answers.
 
-`collect` reads folders, notebooks and zip files; `rebuild` mends one notebook. Neither lets one
+`collect` reads folders, notebooks and zip files; `find_files` and `read_submissions` do so one
+student at a time; `rebuild` mends one notebook. Neither lets one
 bad file stop a class: what was mended stands in `repairs`, what a person must look at in `flags`.
 """
 
-from autograder.intake.collect import collect
+from autograder.intake.collect import HandedIn, collect, find_files, read_submissions
 from autograder.intake.rebuild import rebuild
 from autograder.intake.roster import RosterError, Student, read_roster
 from autograder.intake.submission import Rebuilt, Submission
 
-__all__ = ["Rebuilt", "RosterError", "Student", "Submission", "collect", "read_roster", "rebuild"]
+__all__ = [
+    "HandedIn",
+    "Rebuilt",
+    "RosterError",
+    "Student",
+    "Submission",
+    "collect",
+    "find_files",
+    "read_roster",
+    "read_submissions",
+    "rebuild",
+]

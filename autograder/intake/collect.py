@@ -209,7 +209,7 @@ def _submission(arrival: Arrival, releases: Mapping[str, Release]) -> Submission
         )
     return Submission(
         student,
-        assignment,
+        fallback if rebuilt.notebook is None else assignment,
         rebuilt.notebook,
         data,
         entry.name,

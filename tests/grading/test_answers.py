@@ -1,6 +1,5 @@
 """Which cells are run, and that one bad answer does not cost another its points."""
 
-
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook

@@ -16,7 +16,10 @@ from autograder.box import why_unavailable
 from autograder.cli import main
 from autograder.grading import course as course_folder
 from autograder.grading import record
+from autograder.grading import run as run_module
+from autograder.grading.releases import read_release
 from autograder.grading.run import Options, grade_class
+from autograder.intake import HandedIn
 from tests.grading.handing_in import (
     ASSIGNMENT,
     EXERCISE,
@@ -154,6 +157,54 @@ def test_interrupted_and_started_again_it_goes_on_where_it_stopped(handed_in, tm
     for verdict in verdicts:
         assert verdict["student"] not in kept or verdict == kept[verdict["student"]]
     assert len(scores(course)) == 8
+
+
+def test_a_file_that_came_while_a_run_was_interrupted_is_graded(tmp_path):
+    folder, course = tmp_path / "handed_in", tmp_path / "course"
+    hand_in(folder, "ann", submission(NO_TANH))
+    hand_in(folder, "bob", submission(RIGHT))
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade_class(Options(ASSIGNMENT, (folder,), course, jobs=1), interrupt)
+    (done,) = record.verdicts(course, ASSIGNMENT)
+    assert done["student"] == "ann" and done["points"] < 8
+    second = hand_in(folder, "ann", submission(RIGHT))
+    second.rename(second.with_name("03_attention (2).ipynb"))
+    hand_in(folder, "ann", submission(NO_TANH))
+    _, verdicts = grade_class(Options(ASSIGNMENT, (folder,), course, jobs=1))
+    assert [(v["student"], v["points"]) for v in verdicts] == [("ann", 8), ("bob", 8)]
+
+
+def test_files_are_read_when_their_turn_comes(handed_in, tmp_path, monkeypatch):
+    """A class with all its plots may be larger than the memory."""
+    read, when = [], []
+    monkeypatch.setattr(run_module, "AHEAD", 1)
+    real = HandedIn.read
+    monkeypatch.setattr(HandedIn, "read", lambda self: (read.append(self.student), real(self))[1])
+    for number in range(6):
+        shutil.copytree(handed_in / "ann", tmp_path / "many" / f"s{number}")
+    options = Options(ASSIGNMENT, (tmp_path / "many",), tmp_path / "course", jobs=1)
+    grade_class(options, lambda progress: when.append(len(read)))
+    assert when[0] < 6 and len(read) == 6
+
+
+def test_other_assignments_in_the_same_folder_are_left_to_their_own_runs(tmp_path):
+    folder = tmp_path / "submitted"
+    hand_in(folder, "ann", submission(RIGHT))
+    other = folder / "ann" / "04_translation.ipynb"
+    other.write_text(json.dumps(read_release("04_translation")))
+    (folder / "ann" / "scribbles.ipynb").write_text("{not a notebook")
+    (folder / "bob").mkdir()
+    (folder / "bob" / "04_translation.ipynb").write_text(other.read_text())
+    run, verdicts = grade_class(Options(ASSIGNMENT, (folder,), tmp_path / "course"))
+    ann, bob = verdicts
+    assert run.submissions == 2 and ann["points"] == 8
+    assert not any("04_translation" in flag for flag in ann["flags"])
+    assert any("not JSON" in flag for flag in ann["flags"])  # it is nobody else's: never dropped
+    assert bob["status"] == "flagged" and "It is 04_translation" in bob["flags"][-1]
 
 
 def test_killed_in_the_middle_the_gradebook_is_whole(handed_in, tmp_path):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from autograder.intake import RosterError, collect, files, read_roster
+from autograder.intake import find_files as files_of
 from tests.intake.handed_in import (
     ATTEND,
     cell_of,
@@ -455,3 +456,24 @@ def test_a_bad_roster_is_one_sentence(tmp_path, text, sentence):
 def test_a_roster_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(RosterError, match="can't be read"):
         read_roster(tmp_path / "none.csv")
+
+
+def test_finding_the_files_of_a_class_reads_no_notebook(tmp_path):
+    contents = {f"{name}/03_attention.ipynb": GOOD for name in ("ann", "bob")}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    found = files_of([zipped(tmp_path, contents)], RELEASES, scratch)
+    assert [one.student for one in found] == ["ann", "bob"]
+    entries = [arrival.entry for one in found for arrival in one.arrivals]
+    assert all(entry.data is None and entry.path.parent == scratch for entry in entries)
+    (arrival,) = found[0].read().arrivals
+    assert arrival.entry.data == GOOD
+    entries[1].path.unlink()
+    (gone,) = found[1].read().arrivals
+    assert "can't be read" in gone.entry.problem
+
+
+def test_no_room_to_unpack_ends_the_run_with_the_place(tmp_path):
+    path = zipped(tmp_path, {"ann/03_attention.ipynb": GOOD})
+    with pytest.raises(files.NoRoom, match="gone"):
+        files_of([path], RELEASES, tmp_path / "gone")
