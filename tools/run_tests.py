@@ -18,7 +18,18 @@ STEPS = [
     ("Colab", [sys.executable, "tools/colab_check.py"]),
     (
         "tests",
-        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-rs", *sys.argv[1:]],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "2",
+            "--dist",
+            "loadfile",
+            "-rs",
+            "--durations=25",
+            *sys.argv[1:],
+        ],
     ),
 ]
 
