@@ -46,7 +46,8 @@ def main() -> None:
         copy = Path(folder) / "course"
         run([Path(sys.executable).parent / "autograder", "publish", copy])
         run([PYTHON, "-m", "pip", "install", "--quiet", copy])
-        changed = {k: (v, installed().get(k)) for k, v in before.items() if installed().get(k) != v}
+        after = installed()
+        changed = {k: (v, after.get(k)) for k, v in before.items() if after.get(k) != v}
         changed.pop("attention-course", None)
         if changed:
             sys.exit(f"Installing the course replaced what Colab has: {changed}")
