@@ -79,16 +79,7 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result
     for place in (0, 100, 200):
         if place < len(words):
             print("  ", data.corpus.test.source[place], "->", " ".join(words[place]))
-    greedy = Result(
-        NAME,
-        seed,
-        budget,
-        round(history.seconds / 60, 2),
-        round(cpu_minutes, 2),
-        round(history.best_loss, 4),
-        round(score.tokens, 2),
-        round(score.plain, 2),
-    )
+    greedy = Result.of(NAME, seed, budget, history, score, cpu_minutes)
     results = [greedy]
     if budget == "full":
         score = bleu(beam_translate(model, data), data)

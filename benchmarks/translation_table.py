@@ -92,16 +92,7 @@ def measure(key: str, budget: str, seed: int, data, seconds: float | None) -> Re
             add_result(result, LENGTH_RESULTS)
     for leftover in (checkpoint, used):
         leftover.unlink(missing_ok=True)
-    return Result(
-        mechanism=name,
-        seed=seed,
-        budget=budget,
-        minutes=round(history.seconds / 60, 2),
-        cpu_minutes=round(cpu / 60, 2),
-        valid_loss=round(history.best_loss, 4),
-        bleu_tokens=round(score.tokens, 2),
-        bleu_plain=round(score.plain, 2),
-    )
+    return Result.of(name, seed, budget, history, score, cpu / 60)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from sacrebleu.metrics import BLEU
 
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import detokenise
+from course_utils.training import History
 from course_utils.translation import Translation, Translator, gold_weights
 
 if TYPE_CHECKING:
@@ -237,6 +238,28 @@ class Result:
     valid_loss: float
     bleu_tokens: float
     bleu_plain: float
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: str,
+        seed: int,
+        budget: str,
+        history: History,
+        score: Bleu,
+        cpu_minutes: float = math.nan,
+    ) -> Result:
+        """What a finished training and its BLEU say, in the table's digits."""
+        return cls(
+            mechanism,
+            seed,
+            budget,
+            round(history.seconds / 60, 2),
+            round(cpu_minutes, 2),
+            round(history.best_loss, 4),
+            round(score.tokens, 2),
+            round(score.plain, 2),
+        )
 
 
 # Mean and variance over three runs in the assignment's sample answer, and the BLEU of another

@@ -468,18 +468,7 @@ if budget == "full" and ready("single-query-attention"):
                 checkpoint=f"04_translation_{source_language}_{name}_{seed}",
             )
             reached = bleu([one.words for one in translate(run, data)], data)
-            own_runs.append(
-                Result(
-                    name,
-                    seed,
-                    "quick",
-                    record.seconds / 60,
-                    math.nan,
-                    record.best_loss,
-                    reached.tokens,
-                    reached.plain,
-                )
-            )
+            own_runs.append(Result.of(name, seed, "quick", record, reached))
     print(comparison_text(summarise(own_runs)))
     display(comparison_plot(own_runs))
 

@@ -716,16 +716,7 @@ if ready("transformer", "greedy-decode"):
     translations = translate(model, data, sources, greedy_decode)
     score = bleu(translations, data)
     print(score)
-    mine = Result(
-        "transformer (yours)",
-        0,
-        budget,
-        history.seconds / 60,
-        math.nan,
-        history.best_loss,
-        score.tokens,
-        score.plain,
-    )
+    mine = Result.of("transformer (yours)", 0, budget, history, score)
     ours = [*read_results(), *read_results(TRANSFORMER_RESULTS)]
     measured = [run for run in ours if run.budget == "quick"]
     print()

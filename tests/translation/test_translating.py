@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_utils.data.tokens import END, START
-from course_utils.training import seed_everything
+from course_utils.training import History, seed_everything
 from course_utils.translation import (
     RECIPES,
     Dummy,
@@ -22,6 +22,7 @@ from course_utils.translation import (
     translate,
 )
 from course_utils.translation_report import (
+    Bleu,
     LengthResult,
     Result,
     add_result,
@@ -222,6 +223,12 @@ RUNS = [
     Result("Dummy", 1, "quick", 5.0, 9.0, 2.7, 17.0, 15.0),
     Result("scaled dot-product", 0, "quick", 7.0, 12.0, 1.7, 35.0, 34.0),
 ]
+
+
+def test_a_finished_run_is_rounded_to_the_digits_of_the_table():
+    history = History(best_loss=1.72345, seconds=100.0)
+    run = Result.of("Dummy", 1, "quick", history, Bleu(36.6449, 35.1, "", ""), cpu_minutes=1.236)
+    assert run == Result("Dummy", 1, "quick", 1.67, 1.24, 1.7234, 36.64, 35.1)
 
 
 def test_results_are_added_one_by_one_and_read_back(tmp_path):
