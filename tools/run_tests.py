@@ -1,5 +1,6 @@
 """Runs all tests step by step, says what each took, and which tests were left out and why."""
 
+import os
 import subprocess
 import sys
 import time
@@ -34,17 +35,25 @@ STEPS = [
 ]
 
 
+def busy_seconds() -> float:
+    """What the steps so far have had of the processor."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
 def main() -> None:
     results = []
     for name, command in STEPS:
         print(f"\n=== {name}", flush=True)
-        started = time.monotonic()
+        started, before = time.monotonic(), busy_seconds()
         code = subprocess.run([str(part) for part in command], cwd=ROOT).returncode
-        results.append((name, code, time.monotonic() - started))
+        seconds = time.monotonic() - started
+        results.append((name, code, seconds, (busy_seconds() - before) / max(seconds, 0.1)))
     print()
-    for name, code, seconds in results:
-        print(f"{'passed' if code == 0 else 'FAILED':7}{seconds:7.0f} s  {name}")
-    failed = sum(code != 0 for _, code, _ in results)
+    for name, code, seconds, cores in results:
+        said = "passed" if code == 0 else "FAILED"
+        print(f"{said:7}{seconds:7.0f} s on {cores:3.1f} cores  {name}")
+    failed = sum(code != 0 for _, code, _, _ in results)
     print(f"{len(results) - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
