@@ -34,6 +34,13 @@ def pytest_sessionfinish():
 
 
 def pytest_collection_modifyitems(items):
+    # Files that take long come first, so that no core waits for the other at the end.
+    long = {
+        item.path
+        for item in items
+        if item.get_closest_marker("slow") or item.get_closest_marker("browser")
+    }
+    items.sort(key=lambda item: item.path not in long)
     for item in items:
         reasons = [
             find()

@@ -20,16 +20,8 @@ STEPS = [
     (
         "tests",
         [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-n",
-            "2",
-            "--dist",
-            "loadfile",
-            "-rs",
-            "--durations=25",
-            *sys.argv[1:],
+            *(sys.executable, "-m", "pytest", "-n", "2", "-rs", "--durations=25"),
+            *("--dist", "loadfile", "--no-loadscope-reorder", *sys.argv[1:]),
         ],
     ),
 ]
