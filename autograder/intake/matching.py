@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 
 from autograder.intake.cells import Unreadable, read_document
-from autograder.intake.places import Place, Release, Work, likeness_of
+from autograder.intake.places import Place, Release, Work
 
 SIMILAR = 0.8
 
@@ -78,7 +78,7 @@ def match_given_text(work: Work) -> None:
     for place in waiting:
         best, best_ratio = None, SIMILAR
         for cell in work.free(place.kind):
-            ratio = likeness_of(cell.text, place.text, best_ratio)
+            ratio = work.likeness(cell.text, place.text, best_ratio)
             if ratio > best_ratio:
                 best, best_ratio = cell, ratio
         if best is not None:
@@ -103,7 +103,7 @@ def match_by_position(work: Work) -> None:
             chosen = list(zip(cells, places, strict=True))
         else:
             chosen = [
-                (c, max(places, key=lambda p, c=c: likeness_of(c.text, p.text))) for c in cells
+                (c, max(places, key=lambda p, c=c: work.likeness(c.text, p.text))) for c in cells
             ]
             work.flags.append(
                 f"{len(cells)} text cells may answer {len(places)} questions "

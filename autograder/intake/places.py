@@ -12,6 +12,10 @@ from nbgrader.utils import compute_checksum
 from autograder.intake.cells import Cell, Document, tidy
 from autograder.intake.code import Reading, read_code
 
+# Comparing two texts takes time with the product of their lengths. This is some seconds of it: a
+# notebook made of thousands of scrambled cells must not keep a class waiting.
+PATIENCE = 50_000_000
+
 
 @dataclass(frozen=True)
 class Place:
@@ -59,6 +63,25 @@ class Work:
     owned: dict[int, list[Cell]] = field(default_factory=dict)  # and back
     repairs: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    patience: int = PATIENCE
+
+    def likeness(self, a: str, b: str, floor: float = 0.0) -> float:
+        """As `likeness_of`, until a notebook has cost more comparing than any honest one does."""
+        if self.patience <= 0:
+            return 0.0
+        if floor and _surely_below(a, b, floor):
+            return 0.0
+        self.patience -= 20 * (len(a) + len(b))
+        if floor and SequenceMatcher(None, a, b, autojunk=False).quick_ratio() < floor:
+            return 0.0
+        self.patience -= len(a) * len(b)
+        if self.patience <= 0:
+            self.flags.append(
+                "So many cells are unlike the release's that not all could be compared: look "
+                "whether a written answer is missing."
+            )
+            return 0.0
+        return likeness_of(a, b)
 
     def free(self, *kinds: str) -> list[Cell]:
         return [c for c in self.document.cells if c.index not in self.owner and c.kind in kinds]
@@ -141,13 +164,15 @@ def is_retagged(cell: Cell, place: Place) -> bool:
     )
 
 
-def likeness_of(a: str, b: str, floor: float = 0.0) -> float:
+def likeness_of(a: str, b: str) -> float:
     if not a or not b or len(a) > 20_000 or len(b) > 20_000:
         return 0.0
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    if floor and (matcher.real_quick_ratio() < floor or matcher.quick_ratio() < floor):
-        return 0.0
-    return matcher.ratio()
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def _surely_below(a: str, b: str, floor: float) -> bool:
+    """Whether the lengths alone say that two texts are not that alike."""
+    return 2 * min(len(a), len(b)) < floor * (len(a) + len(b))
 
 
 def numbers(parts: list[Cell] | list[Loose]) -> str:
