@@ -47,6 +47,7 @@ def run_all(
         chosen = build.write_source_tree(course, names)
         tasks = [(course / "source" / n / f"{n}.ipynb", n, True) for n in chosen if solved]
         tasks += [(build.NOTEBOOKS / f"{n}.ipynb", n, False) for n in chosen if unsolved]
+        jobs = max(1, min(jobs, len(tasks)))  # one notebook alone gets all cores
         with ProcessPoolExecutor(jobs) as pool:
             waiting = [pool.submit(run_one, *task, budget, jobs, keep) for task in tasks]
             for done in as_completed(waiting):
