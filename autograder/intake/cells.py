@@ -12,7 +12,7 @@ from autograder.intake.code import Reading, read_code
 from autograder.intake.harmless import clean_text
 
 MOST_CELLS = 5000
-LONGEST_SOURCE = 1_000_000
+MOST_TEXT = 1_000_000  # characters in all cells, outputs apart; an honest notebook has 30,000
 
 
 class Unreadable(ValueError):
@@ -102,6 +102,12 @@ def read_document(original: bytes) -> Document:
             cells.append(_cell(index, cell))
         else:
             notes.append(f"Cell {index + 1} is not a cell and was left out.")
+    text = sum(len(cell.source) for cell in cells)
+    if text > MOST_TEXT:
+        raise Unreadable(
+            f"The notebook has {text:,} characters in its cells, outputs apart; more than "
+            f"{MOST_TEXT:,} are not read. Perhaps data or output was pasted into a cell."
+        )
     metadata = content.get("metadata")
     minor = content.get("nbformat_minor")
     return Document(
@@ -121,7 +127,7 @@ def _cell(index: int, cell: dict) -> Cell:
     return Cell(
         index,
         kind if kind in ("code", "markdown", "raw") else "markdown",
-        clean_text(source if isinstance(source, str) else "")[:LONGEST_SOURCE],
+        clean_text(source if isinstance(source, str) else ""),
         metadata if isinstance(metadata, dict) else {},
         cell.get("outputs"),
         cell.get("attachments"),

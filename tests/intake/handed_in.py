@@ -662,6 +662,11 @@ def a_script_in_a_written_answer():
 
 
 # Files that hold no answers: a flag each, and no notebook.
+def cells_of(source: str, count: int) -> bytes:
+    """A notebook with the same code cell many times."""
+    return json.dumps({"cells": [{"cell_type": "code", "source": source}] * count}).encode()
+
+
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "empty_file": (b"", "The file is empty"),
     "only_blanks": (b" \n ", "The file is empty"),
@@ -675,6 +680,8 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "json_without_cells": (b'{"metadata": {}}', "not a notebook"),
     "no_cells": (b'{"cells": [], "nbformat": 4, "metadata": {}}', "no cells"),
     "nested_too_deep": (b"[" * 200_000, "not JSON"),
+    "too_many_cells": (cells_of("", 5001), "5001 cells"),
+    "too_much_text": (cells_of("x = 1\n" * 90_000, 2), "1,080,000 characters"),
     "another_notebook": (
         to_bytes(new_notebook(cells=[new_code_cell("print('homework of biology')")])),
         "another notebook",
