@@ -233,7 +233,7 @@ result = hidden_check("single-query-attention")
 result.points
 
 # %% [markdown]
-# ## 3 Training (about 7 minutes on two CPU cores)
+# ## 3 Training (about 8 minutes on two CPU cores)
 #
 # Your module is written for one target step. While training, all steps are known, and because this
 # decoder attends *after* the recurrent step, no step waits for the attention of another. So the
@@ -678,7 +678,7 @@ for row in rows:
 slides_diagram()
 
 # %% [markdown]
-# Training it step by step is slow, so it gets short sentences only (**about two minutes** in the
+# Training it step by step is slow, so it gets short sentences only (**about a minute** in the
 # quick budget). Without a network this is German again.
 
 # %%

@@ -1,7 +1,7 @@
 """Beam search as a tree: what was tried at each step, what was kept and what was dropped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from .numbers import fixed
@@ -155,7 +155,7 @@ def _table(state: BeamState) -> str:
             continue
         sentence = escape(state.sentence(state.step, p))
         rows.append(
-            f'<tr><th scope="row">{rank}</th><td style="text-align:left">{sentence}</td>'
+            f'<tr><th scope="row">{rank}</th><td style="text-align:left;white-space:normal">{sentence}</td>'
             f"<td>{fixed(node.score)}</td><td>{fate}</td></tr>"
         )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("score", "fate"))
@@ -183,7 +183,7 @@ class BeamTree(Explorer):
         count = len(state.steps)
         controls = {
             "step": menu(
-                "Step", [(f"{i + 1} of {count}", i) for i in range(count)], "140px", count - 1
+                "Step", [(f"{i + 1} of {count}", i) for i in range(count)], "140px", state.step
             ),
             "dropped": tick("show what was dropped", "200px", state.dropped),
         }
@@ -213,4 +213,6 @@ def beam_tree(steps: Sequence[Sequence[Mapping]]) -> BeamTree:
     read = _read(steps)
     # A wide search is easier to read without what was dropped; a tick brings it back.
     small = max(map(len, read)) <= _MANY
-    return BeamTree(BeamState(read, len(read) - 1, dropped=small))
+    whole = BeamState(read, len(read) - 1, dropped=small)
+    # A search goes on long after its answer has ended; that is where it is interesting.
+    return BeamTree(replace(whole, step=whole.best[0]))

@@ -257,6 +257,15 @@ def test_the_tree_follows_parents_back_to_the_first_step():
     assert view.state.step == 0
 
 
+def test_the_tree_opens_where_the_answer_ends_not_where_the_search_gave_up():
+    longer = [*STEPS, [{"token": "and", "score": -9.0, "parent": 0}]]
+    view = beam_tree(longer)
+    assert view.state.step == 2 and "step 4" not in view.html
+    assert view._controls["step"].value == 2
+    view._go(+1)
+    assert view.state.step == 3 and "Best so far: the cat . (−1.30)" in view.html
+
+
 def test_a_wide_search_starts_without_what_was_dropped():
     wide = [[{"token": f"t{i}", "score": -i, "kept": i < 2} for i in range(13)]]
     view = beam_tree(wide)
