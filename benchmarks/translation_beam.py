@@ -34,34 +34,44 @@ def main() -> None:
     options.add_argument("--beams", type=int, nargs="+", default=[1, 5, 10, 20, 50])
     options.add_argument("--penalties", type=float, nargs="+", default=[1.0, 0.0])
     chosen = options.parse_args()
-    path = model_path("scaled", chosen.budget, 0)
+    known = read_results(BEAM_RESULTS, BeamResult)
+    done = {(r.budget, r.beam, r.length_penalty) for r in known}
+    left = [
+        (penalty, beam)
+        for penalty in chosen.penalties
+        for beam in chosen.beams
+        if (chosen.budget, beam, penalty) not in done
+    ]
+    print(*(row for row in known if row.budget == chosen.budget), sep="\n")
+    if left:
+        measure(chosen.budget, left)
+
+
+def measure(budget: str, left: list[tuple[float, int]]) -> None:
+    path = model_path("scaled", budget, 0)
     if not path.exists():
         raise SystemExit(f"{path} is not here: run benchmarks/translation_table.py first.")
     data = encode(load_corpus("de"))
-    sizes = RECIPES[chosen.budget].sizes
+    sizes = RECIPES[budget].sizes
     attention = SingleQueryScaledDotProductAttention(sizes.encoder, sizes.decoder, 256)
     model = make_translator(data, attention, sizes)
     model.load_state_dict(torch.load(path, weights_only=True))
     sources = [example.source for example in data.test]
-    done = {(r.budget, r.beam, r.length_penalty) for r in read_results(BEAM_RESULTS, BeamResult)}
-    for penalty in chosen.penalties:
-        for beam in chosen.beams:
-            if (chosen.budget, beam, penalty) in done:
-                continue
-            started = time.perf_counter()
-            found = beam_translate(model, data, sources, beam, penalty)
-            seconds = time.perf_counter() - started
-            score = bleu(found, data)
-            result = BeamResult(
-                chosen.budget,
-                beam,
-                penalty,
-                round(score.tokens, 2),
-                round(score.plain, 2),
-                round(seconds, 1),
-            )
-            add_result(result, BEAM_RESULTS)
-            print(result, flush=True)
+    for penalty, beam in left:
+        started = time.perf_counter()
+        found = beam_translate(model, data, sources, beam, penalty)
+        seconds = time.perf_counter() - started
+        score = bleu(found, data)
+        result = BeamResult(
+            budget,
+            beam,
+            penalty,
+            round(score.tokens, 2),
+            round(score.plain, 2),
+            round(seconds, 1),
+        )
+        add_result(result, BEAM_RESULTS)
+        print(result, flush=True)
 
 
 if __name__ == "__main__":
