@@ -1,7 +1,8 @@
-"""BLEU of a trained translator for beams of 1, 5, 10, 20 and 50, with and without length.
+"""BLEU of a trained translator for beams of 1, 5, 10, 20 and 50, the mean a word deciding.
 
     python benchmarks/translation_beam.py                   # of the quick model with seed 0
     python benchmarks/translation_beam.py --budget full
+    python benchmarks/translation_beam.py --penalties 0     # the plain sum decides
 
 It needs a model that benchmarks/translation_table.py has trained on this computer, and writes
 course_utils/data/beam_results.csv. Rows that are there already are not measured again.
@@ -32,7 +33,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--budget", default="quick", choices=["quick", "full"])
     options.add_argument("--beams", type=int, nargs="+", default=[1, 5, 10, 20, 50])
-    options.add_argument("--penalties", type=float, nargs="+", default=[1.0, 0.0])
+    options.add_argument("--penalties", type=float, nargs="+", default=[1.0])
     chosen = options.parse_args()
     known = read_results(BEAM_RESULTS, BeamResult)
     done = {(r.budget, r.beam, r.length_penalty) for r in known}

@@ -102,7 +102,8 @@ def finish_on_cluster(
                 return future
             return None
 
-        first = [future for _ in range(4 * threads) if (future := send()) is not None]
+        # enough for every worker to stay busy while we write a batch into the gradebook
+        first = [future for _ in range(16 * threads) if (future := send()) is not None]
         under_way = as_completed(first, loop=client.loop)
         for future in under_way:
             index, problem = indices.pop(future.key), future.exception()
