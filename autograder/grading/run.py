@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -86,12 +87,11 @@ def grade_class(
         elif box is None:
             box = Box(options.jobs, options.limits, options.unsafe)
             box.start()  # torch is imported there while we read the submissions here
-        url = course.gradebook_url(options.course, options.db)
-        with (
-            tempfile.TemporaryDirectory(prefix="handed-in-") as scratch,
-            course.only_writer(options.course),
-        ):
-            handed_in = found_files(options, Path(scratch))
+        with contextlib.ExitStack() as until_the_end:
+            scratch = tempfile.TemporaryDirectory(prefix="handed-in-")
+            handed_in = found_files(options, Path(until_the_end.enter_context(scratch)))
+            url = course.gradebook_url(options.course, options.db)
+            until_the_end.enter_context(course.only_writer(options.course))
             course.prepare(options.course, options.assignment, url)
             run = begin(options, release, len(handed_in))
             if box is not None:
@@ -179,9 +179,8 @@ def _grade_all(
 
     for index, one in enumerate(handed_in):
         before = last_verdict(options, one.student)
-        if before is None or before["run"] != run.run:
-            to_grade.append(index)
-        elif before.get("handed_in") == fingerprint_of(one.read()):
+        in_this_run = before is not None and before["run"] == run.run
+        if in_this_run and before.get("handed_in") == fingerprint_of(one.read()):
             count(index, before)
         else:
             to_grade.append(index)

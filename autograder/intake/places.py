@@ -67,21 +67,20 @@ class Work:
 
     def likeness(self, a: str, b: str, floor: float = 0.0) -> float:
         """As `likeness_of`, until a notebook has cost more comparing than any honest one does."""
-        if self.patience <= 0:
+        if self.patience <= 0 or _surely_below(a, b, floor):
             return 0.0
-        if floor and _surely_below(a, b, floor):
+        if not self._spend(20 * (len(a) + len(b))) or _quick_likeness(a, b) < floor:
             return 0.0
-        self.patience -= 20 * (len(a) + len(b))
-        if floor and SequenceMatcher(None, a, b, autojunk=False).quick_ratio() < floor:
-            return 0.0
-        self.patience -= len(a) * len(b)
+        return likeness_of(a, b) if self._spend(len(a) * len(b)) else 0.0
+
+    def _spend(self, effort: int) -> bool:
+        self.patience -= effort
         if self.patience <= 0:
             self.flags.append(
                 "So many cells are unlike the release's that not all could be compared: look "
                 "whether a written answer is missing."
             )
-            return 0.0
-        return likeness_of(a, b)
+        return self.patience > 0
 
     def free(self, *kinds: str) -> list[Cell]:
         return [c for c in self.document.cells if c.index not in self.owner and c.kind in kinds]
@@ -165,14 +164,21 @@ def is_retagged(cell: Cell, place: Place) -> bool:
 
 
 def likeness_of(a: str, b: str) -> float:
-    if not a or not b or len(a) > 20_000 or len(b) > 20_000:
-        return 0.0
-    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return SequenceMatcher(None, a, b, autojunk=False).ratio() if _comparable(a, b) else 0.0
+
+
+def _quick_likeness(a: str, b: str) -> float:
+    """Never below `likeness_of`, and quick: by which letters there are, in whatever order."""
+    return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+
+
+def _comparable(a: str, b: str) -> bool:
+    return 0 < len(a) <= 20_000 and 0 < len(b) <= 20_000
 
 
 def _surely_below(a: str, b: str, floor: float) -> bool:
     """Whether the lengths alone say that two texts are not that alike."""
-    return 2 * min(len(a), len(b)) < floor * (len(a) + len(b))
+    return not _comparable(a, b) or 2 * min(len(a), len(b)) < floor * (len(a) + len(b))
 
 
 def numbers(parts: list[Cell] | list[Loose]) -> str:

@@ -178,6 +178,12 @@ def test_a_file_that_came_while_a_run_was_interrupted_is_graded(tmp_path):
     assert [(v["student"], v["points"]) for v in verdicts] == [("ann", 8), ("bob", 8)]
 
 
+def test_a_path_that_is_not_there_leaves_no_course_behind(tmp_path):
+    with pytest.raises(FileNotFoundError, match="isn't there"):
+        grade_class(Options(ASSIGNMENT, (tmp_path / "mistyped",), tmp_path / "course"))
+    assert not (tmp_path / "course").exists()
+
+
 def test_files_are_read_when_their_turn_comes(handed_in, tmp_path, monkeypatch):
     """A class with all its plots may be larger than the memory."""
     read, when = [], []

@@ -661,12 +661,12 @@ def a_script_in_a_written_answer():
     return notebook
 
 
-# Files that hold no answers: a flag each, and no notebook.
 def cells_of(source: str, count: int) -> bytes:
     """A notebook with the same code cell many times."""
     return json.dumps({"cells": [{"cell_type": "code", "source": source}] * count}).encode()
 
 
+# Files that hold no answers: a flag each, and no notebook.
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "empty_file": (b"", "The file is empty"),
     "only_blanks": (b" \n ", "The file is empty"),

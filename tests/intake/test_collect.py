@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder.intake import RosterError, collect, files, read_roster
-from autograder.intake import find_files as files_of
+from autograder.intake import RosterError, collect, files, find_files, read_roster
 from tests.intake.handed_in import (
     ATTEND,
     cell_of,
@@ -462,7 +461,7 @@ def test_finding_the_files_of_a_class_reads_no_notebook(tmp_path):
     contents = {f"{name}/03_attention.ipynb": GOOD for name in ("ann", "bob")}
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    found = files_of([zipped(tmp_path, contents)], RELEASES, scratch)
+    found = find_files([zipped(tmp_path, contents)], RELEASES, scratch)
     assert [one.student for one in found] == ["ann", "bob"]
     entries = [arrival.entry for one in found for arrival in one.arrivals]
     assert all(entry.data is None and entry.path.parent == scratch for entry in entries)
@@ -476,4 +475,4 @@ def test_finding_the_files_of_a_class_reads_no_notebook(tmp_path):
 def test_no_room_to_unpack_ends_the_run_with_the_place(tmp_path):
     path = zipped(tmp_path, {"ann/03_attention.ipynb": GOOD})
     with pytest.raises(files.NoRoom, match="gone"):
-        files_of([path], RELEASES, tmp_path / "gone")
+        find_files([path], RELEASES, tmp_path / "gone")

@@ -11,6 +11,7 @@ from nbgrader.utils import determine_grade
 
 from autograder.grading.releases import read_release
 from autograder.intake import places, rebuild
+from autograder.intake.cells import read_document
 from tests.intake import handed_in
 from tests.intake.handed_in import CASES, UNREADABLE, cell_of, make_release, solved, to_bytes
 
@@ -251,3 +252,10 @@ def test_thousands_of_scrambled_cells_are_not_all_compared(monkeypatch):
     assert 0 < sum(compared) <= places.PATIENCE
     assert len([flag for flag in rebuilt.flags if "not all could be compared" in flag]) == 1
     assert marks_of(rebuilt.notebook) == marks_of(release)
+
+
+def test_patience_that_ends_at_a_glance_is_told_as_well():
+    release = places.read_release(RELEASE)
+    work = places.Work(release, read_document(to_bytes(solved())), patience=100)
+    assert work.likeness("abcdefgh", "stuvwxyz", 0.8) == 0.0
+    assert [flag for flag in work.flags if "not all could be compared" in flag]
