@@ -52,8 +52,6 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
             box.start()
     except BoxUnavailable as problem:
         raise click.ClickException(str(problem)) from None
-    # jsonschema would build 38 grammars for addresses that no notebook has: over a second
-    sys.modules.setdefault("rfc3987_syntax", None)
     gc.disable()  # modules are never garbage: looking for it among them takes a tenth of the time
     from rich.console import Console
 
