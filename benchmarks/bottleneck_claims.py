@@ -20,11 +20,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from course_utils.bottleneck import accuracy, alignment, gradient_by_step, probe_bottleneck, train
-from course_utils.seq2seq import Encoded
-from course_utils.tasks import PLACES, change_case, remove_spaces
+from course_utils.data.string_tasks import PLACES, change_case, remove_spaces
+from course_utils.measured import FOLDER
+from course_utils.recurrent.bottleneck import (
+    accuracy,
+    alignment,
+    gradient_by_step,
+    probe_bottleneck,
+    train,
+)
+from course_utils.recurrent.seq2seq import Encoded
 
-RESULTS = Path(__file__).with_name("bottleneck_claims.csv")
+RESULTS = FOLDER / "bottleneck_claims.csv"
 SEEDS = range(5)
 FIELDS = ("experiment", "variant", "seed", "figure", "value")
 LONGEST = 40

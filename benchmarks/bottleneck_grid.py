@@ -1,6 +1,6 @@
 """Measures the grid behind the curve of notebook 02: accuracy against length, run by run.
 
-Each run is one line of `course_utils/bottleneck_grid.csv`. Runs that the file already holds are
+Each run is one line of `course_utils/measured/bottleneck_grid.csv`. Runs that the file already holds are
 not done again, so the command can be stopped and started as often as you like:
 
     OMP_NUM_THREADS=1 python benchmarks/bottleneck_grid.py --workers 2 --minutes 7
@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from course_utils.bottleneck import GRID, GRID_STEPS, grid_point, load_grid
+from course_utils.recurrent.bottleneck import GRID, GRID_STEPS, grid_point, load_grid
 
 CELLS = ("rnn", "gru")
 HIDDEN = (32, 64, 128)

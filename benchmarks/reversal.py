@@ -1,18 +1,18 @@
 """String reversal with and without attention, five seeds each: the table of notebook 03.
 
-python benchmarks/reversal.py            writes course_utils/reversal_results.csv
+python benchmarks/reversal.py            writes course_utils/measured/reversal_results.csv
 python benchmarks/reversal.py --choose   how the learning rate was chosen, without attention
 """
 
 import argparse
 import csv
-from pathlib import Path
 from statistics import mean, stdev
 
 from autograder.solutions import solution
-from course_utils import reversal
+from course_utils.measured import FOLDER
+from course_utils.recurrent import reversal
 
-RESULTS = Path(reversal.__file__).with_name("reversal_results.csv")
+RESULTS = FOLDER / "reversal_results.csv"
 RATES = (1e-3, 3e-3, 1e-2, 2e-2)
 
 

@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils.bottleneck import BATCH_SIZE
-from course_utils.seq2seq import Batch, Seq2Seq, sequence_loss
-from course_utils.tasks import change_case
-from course_utils.training import fit, seed_everything
+from course_utils.data.string_tasks import change_case
+from course_utils.recurrent.bottleneck import BATCH_SIZE
+from course_utils.recurrent.seq2seq import Batch, Seq2Seq, sequence_loss
+from course_utils.training.loop import fit, seed_everything
 
 
 def dot_product(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:

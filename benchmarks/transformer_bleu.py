@@ -5,7 +5,7 @@
     python benchmarks/transformer_bleu.py --builtin --budget smoke            # seconds, no data
 
 A run that was cut off goes on from its last epoch; a run that is in the table already is not
-repeated. Lines go to course_utils/data/transformer_results.csv, trained weights stay outside the
+repeated. Lines go to course_utils/measured/transformer_results.csv, trained weights stay outside the
 repository.
 """
 
@@ -20,8 +20,8 @@ from translation_table import models_folder
 from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode, load_corpus
 from course_utils.data.tokens import END, START
-from course_utils.training import seed_everything
-from course_utils.transformer_training import (
+from course_utils.training.loop import seed_everything
+from course_utils.transformer.training import (
     LONGEST,
     RECIPES,
     TRANSFORMER_RESULTS,
@@ -30,7 +30,7 @@ from course_utils.transformer_training import (
     train_translator,
     translate,
 )
-from course_utils.translation_report import (
+from course_utils.translation.report import (
     LENGTH_RESULTS,
     Result,
     add_result,

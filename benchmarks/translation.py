@@ -27,8 +27,8 @@ from translation_table import model_path
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, length_batches, load_corpus
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training import seed_everything
-from course_utils.translation import (
+from course_utils.training.loop import seed_everything
+from course_utils.translation.model import (
     Sizes,
     Translator,
     greedy,
@@ -210,7 +210,7 @@ def main() -> None:
         model.load_state_dict(torch.load(trained, weights_only=True))
         print(f"decoding with the trained model {trained.name}")
     else:
-        from course_utils.translation import Recipe
+        from course_utils.translation.model import Recipe
 
         print("no trained model is here: a short training first, so that sentences end")
         train_translator(model, data, Recipe(epochs=1, examples=4000), show=False)

@@ -5,7 +5,7 @@
     python benchmarks/translation_beam.py --penalties 0     # the plain sum decides
 
 It needs a model that benchmarks/translation_table.py has trained on this computer, and writes
-course_utils/data/beam_results.csv. Rows that are there already are not measured again.
+course_utils/measured/beam_results.csv. Rows that are there already are not measured again.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from autograder.reference.translation import (
     beam_translate,
 )
 from course_utils.data import encode, load_corpus
-from course_utils.translation import RECIPES, make_translator
-from course_utils.translation_report import (
+from course_utils.translation.model import RECIPES, make_translator
+from course_utils.translation.report import (
     BEAM_RESULTS,
     BeamResult,
     add_result,

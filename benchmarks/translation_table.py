@@ -4,7 +4,7 @@
     python benchmarks/translation_table.py --budget full --seeds 0 --mechanisms scaled
     python benchmarks/translation_table.py --minutes 8      # stop then; call it again to go on
 
-Every finished run is a line in course_utils/data/translation_results.csv. A run that was cut
+Every finished run is a line in course_utils/measured/translation_results.csv. A run that was cut
 off goes on from its last epoch; runs that are in the table already are not repeated.
 """
 
@@ -17,8 +17,8 @@ import torch
 
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, load_corpus
-from course_utils.training import seed_everything
-from course_utils.translation import (
+from course_utils.training.loop import seed_everything
+from course_utils.translation.model import (
     RECIPES,
     Dummy,
     MeanPool,
@@ -26,7 +26,7 @@ from course_utils.translation import (
     train_translator,
     translate,
 )
-from course_utils.translation_report import (
+from course_utils.translation.report import (
     LENGTH_RESULTS,
     RESULTS,
     Result,

@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell
 from autograder.intake.cells import Document
 from autograder.intake.code import parse
 from autograder.intake.places import Place, Release
-from course_utils import practice
+from course_utils.by_hand import practice
 
 NAME = "student_id"
 SHOWN = 60

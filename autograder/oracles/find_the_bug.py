@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from course_utils.bug_choices import digest
 from course_utils.checks.wire import Ask
+from course_utils.transformer.bug_choices import digest
 
 ANSWERS = {
     "a": ("no source positions", "order does not matter"),

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.translation import Translator, length_limit
+from course_utils.translation.model import Translator, length_limit
 
 
 class SingleQueryScaledDotProductAttention(nn.Module):

@@ -23,7 +23,8 @@ import math
 
 import torch
 
-from course_utils import check, practice, ready
+from course_utils import check, ready
+from course_utils.by_hand import practice
 
 # %% [markdown]
 # **The numbers.** All matrices of this notebook come from `given`. Leave `student_id` empty.
@@ -612,7 +613,7 @@ result.points
 # where will the points lie?
 
 # %%
-from course_utils.noisy_average import orthonormal, outputs, spread_plot
+from course_utils.by_hand import orthonormal, outputs, spread_plot
 
 directions = torch.from_numpy(orthonormal(8, 16))
 values = torch.zeros(8, 2)

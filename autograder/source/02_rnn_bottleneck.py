@@ -26,7 +26,7 @@ from course_utils import check, ready
 # %%
 from IPython.display import display
 
-from course_utils.bottleneck import (
+from course_utils.recurrent import (
     accuracy,
     alignment,
     gradient_by_step,
@@ -37,8 +37,8 @@ from course_utils.bottleneck import (
 )
 from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
-from course_utils.seq2seq import Encoded, every_step
-from course_utils.tasks import PLACES, answer, change_case, remove_spaces
+from course_utils.recurrent import Encoded, every_step
+from course_utils.data.string_tasks import PLACES, answer, change_case, remove_spaces
 from course_utils.widgets import attention_map, bottleneck_explorer, position_explorer
 
 # %% [markdown]

@@ -25,8 +25,8 @@ from course_utils import check, ready
 # %%
 import matplotlib.pyplot as plt
 
-from course_utils import reversal, scoring
-from course_utils.tasks import answer
+from course_utils.recurrent import reversal, scoring
+from course_utils.data.string_tasks import answer
 from course_utils.widgets import attention_map
 
 _ = torch.manual_seed(0)

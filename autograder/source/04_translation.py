@@ -41,7 +41,7 @@ from course_utils.translation import (
     train_translator,
     translate,
 )
-from course_utils.translation_report import bleu, draw_attention
+from course_utils.translation import bleu, draw_attention
 
 # %% [markdown]
 # ## 1 Sentences in two languages
@@ -289,7 +289,7 @@ if ready("single-query-attention"):
 # pictures of twelve test sentences are saved in the folder `examples/`; three of them are shown here.
 
 # %%
-from course_utils.translation_report import save_diagrams
+from course_utils.translation import save_diagrams
 
 if ready("single-query-attention"):
     lengths = [len(example.source) for example in data.test]
@@ -330,7 +330,7 @@ if ready("single-query-attention"):
 # %%
 from dataclasses import replace
 
-from course_utils.translation_report import aligned_error_rate, best_possible_error_rate
+from course_utils.translation import aligned_error_rate, best_possible_error_rate
 
 if ready("single-query-attention"):
     grammar_data = encode(grammar)
@@ -422,7 +422,7 @@ if ready("single-query-attention"):
 # published report.
 
 # %%
-from course_utils.translation_report import (
+from course_utils.translation import (
     Result,
     comparison_plot,
     comparison_text,
@@ -615,7 +615,7 @@ if ready("beam-search"):
 # the buttons.
 
 # %%
-from course_utils.beam_trace import BeamTrace
+from course_utils.translation import BeamTrace
 from course_utils.data.tokens import END, START
 from course_utils.widgets import beam_tree
 
@@ -655,7 +655,7 @@ if ready("single-query-attention", "beam-search"):
 # `length_penalty` 1 is the mean a word, 0 the plain sum:
 
 # %%
-from course_utils.translation_report import BEAM_RESULTS, BeamResult
+from course_utils.translation import BEAM_RESULTS, BeamResult
 
 rows = [row for row in read_results(BEAM_RESULTS, BeamResult) if row.budget == "quick"]
 print("beam  length_penalty  BLEU")
@@ -682,7 +682,7 @@ slides_diagram()
 # quick budget). Without a network this is German again.
 
 # %%
-from course_utils.slides_decoder import (
+from course_utils.translation import (
     SlidesTranslator,
     short_enough,
     slides_greedy,

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from course_utils import check, ready
-from course_utils.masks import check_mask
+from course_utils.transformer import check_mask
 
 # %% [markdown]
 # ## 1 A sequence that looks at itself

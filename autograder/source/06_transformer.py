@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from course_utils import check, ready
-from course_utils.multi_head import MultiHeadAttention, recording
+from course_utils.transformer import MultiHeadAttention, recording
 
 # %% [markdown]
 # ## 1 The plan
@@ -59,7 +59,7 @@ output.shape
 # number, 0. A mask remembers where there are words.
 
 # %%
-from course_utils.transformer_training import pad
+from course_utils.transformer import pad
 
 source = pad([[5, 6, 7, 8, 9], [5, 6]])
 source_mask = source != 0
@@ -544,10 +544,10 @@ if ready("greedy-decode"):
 # sets the first numbers, so that words and positions are about equally large.
 
 # %%
-from course_utils.tasks import END as END_TOKEN
-from course_utils.tasks import change_case, epoch_of, reverse
+from course_utils.data.string_tasks import END as END_TOKEN
+from course_utils.data.string_tasks import change_case, epoch_of, reverse
 from course_utils.training import fit, seed_everything
-from course_utils.transformer_training import start_well, warm_up
+from course_utils.transformer import start_well, warm_up
 
 
 def task_loss(model, batch):
@@ -632,7 +632,7 @@ if ready("transformer", "greedy-decode"):
 
 # %%
 from course_utils.data import encode, load_corpus, tokenise
-from course_utils.transformer_training import (
+from course_utils.transformer import (
     RECIPES,
     make_translator,
     padded_batches,
@@ -708,8 +708,8 @@ if ready("transformer", "greedy-decode"):
 # BLEU on the test set, with *your* `greedy_decode`, beside the runs of notebook 04.
 
 # %%
-from course_utils.transformer_training import TRANSFORMER_RESULTS
-from course_utils.translation_report import Result, bleu, comparison_text, read_results, summarise
+from course_utils.transformer import TRANSFORMER_RESULTS
+from course_utils.translation import Result, bleu, comparison_text, read_results, summarise
 
 if ready("transformer", "greedy-decode"):
     sources = [example.source for example in data.test]
@@ -743,7 +743,7 @@ if ready("transformer", "greedy-decode"):
 # Multi30k). Where is the gap largest? How many long sentences are there to learn their positions from?
 
 # %%
-from course_utils.translation_report import (
+from course_utils.translation import (
     LENGTH_RESULTS,
     LengthResult,
     bleu_by_length,
@@ -813,7 +813,7 @@ if ready("transformer", "greedy-decode"):
 # ### Train them (about half a minute)
 
 # %%
-from course_utils import bugs
+from course_utils.transformer import bugs
 
 epochs, per_epoch = {"smoke": (1, 8), "quick": (10, 40), "full": (15, 40)}[budget]
 suspects = {}

@@ -165,7 +165,7 @@ two_way, two_way_history = train_language_model(data, recipe, two_way=True)
 
 # %%
 from course_utils.language_model import measure, translate
-from course_utils.translation_report import bleu
+from course_utils.translation import bleu
 
 test = data.test[: {"smoke": 40, "quick": 500, "full": 1000}[budget]]
 rows = {}
@@ -488,7 +488,7 @@ if ready("cached-self-attention"):
 # complex) by a factor $a_n$ of its own. As a loop:
 
 # %%
-from course_utils.sequence_models import DiagonalSSM
+from course_utils.language_model import DiagonalSSM
 
 torch.manual_seed(0)
 ssm = DiagonalSSM(d_model=8, num_states=4)
@@ -525,7 +525,7 @@ with torch.no_grad():
 # Once it is *fused*: the same numbers, computed in pieces, the weights never stored.
 
 # %%
-from course_utils.sequence_models import plot_costs, slopes, training_costs
+from course_utils.language_model import plot_costs, slopes, training_costs
 
 lengths = {
     "smoke": [128, 256, 512],
@@ -566,7 +566,7 @@ print(words)
 # *your* cache.
 
 # %%
-from course_utils.sequence_models import generation_costs
+from course_utils.language_model import generation_costs
 
 if ready("cached-self-attention"):
     costs = generation_costs(lengths, CachedSelfAttention)
@@ -586,7 +586,7 @@ if ready("cached-self-attention"):
 # have two layers of the same width. No positions are given: the task needs none.
 
 # %%
-from course_utils.sequence_models import KINDS, Recall, recall_accuracy, train_recall
+from course_utils.language_model import KINDS, Recall, recall_accuracy, train_recall
 
 task = Recall()
 steps = {"smoke": 60, "quick": 600, "full": 3000}[budget]
@@ -608,7 +608,7 @@ for kind, model in recall_models.items():
     print(f"{kind:>12}", *(f"{model.numbers_kept(n):6}" for n in pairs))
 
 # %%
-from course_utils.sequence_models import draw_recall
+from course_utils.language_model import draw_recall
 
 display(described(*draw_recall(pairs, accuracy, task)))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_utils import practice
+from course_utils.by_hand import practice
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from course_utils.bottleneck import spread
 from course_utils.figures.transformer import Picture
+from course_utils.recurrent.bottleneck import spread
 
 LOOKS = [  # colour, line and marker differ, so that no line is told by its colour alone
     {"color": "#1b6ca8", "linestyle": "-", "marker": "o"},

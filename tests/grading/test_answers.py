@@ -135,5 +135,5 @@ def test_graded_cells_lose_their_outputs_and_others_keep_text_marked_as_the_stud
 
 
 def test_what_an_assignment_imports_of_the_course_is_made_ready_for_it():
-    assert "course_utils.masks" in modules_for(read_release("05_self_attention"))
-    assert "course_utils.masks" not in modules_for(read_release("03_attention"))
+    assert "course_utils.transformer.check_mask" in modules_for(read_release("05_self_attention"))
+    assert "course_utils.transformer.check_mask" not in modules_for(read_release("03_attention"))

@@ -9,7 +9,7 @@ import pytest
 from autograder.grading.answers import cells_to_run
 from autograder.grading.releases import read_release
 from autograder.intake import collect
-from course_utils import practice
+from course_utils.by_hand import practice
 
 NAME = "01_pen_and_paper"
 FIRST = "given = practice.my_numbers(student_id)"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils import practice
+from course_utils.by_hand import practice
 from course_utils.checks import judge
 from course_utils.checks.wire import Ask
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils import noisy_average
+from course_utils.by_hand import noisy_average
 from course_utils.checks import queries
 from tests.notebook_01.answers import verdict
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_utils import practice
+from course_utils.by_hand import practice
 from course_utils.checks import judge
 from tests.notebook_01.answers import verdict
 

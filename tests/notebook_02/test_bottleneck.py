@@ -6,8 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils import bottleneck
-from course_utils.bottleneck import (
+from course_utils.data.string_tasks import change_case
+from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
+from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
+from course_utils.recurrent import bottleneck
+from course_utils.recurrent.bottleneck import (
     accuracy,
     alignment,
     gradient_by_step,
@@ -16,11 +19,8 @@ from course_utils.bottleneck import (
     spread,
     train,
 )
-from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
-from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
-from course_utils.seq2seq import Seq2Seq
-from course_utils.tasks import change_case
-from course_utils.training import seed_everything
+from course_utils.recurrent.seq2seq import Seq2Seq
+from course_utils.training.loop import seed_everything
 
 
 def dot_product(query, states):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_utils.bottleneck import GRID, load_grid
+from course_utils.recurrent.bottleneck import GRID, load_grid
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,9 +9,9 @@ from torch import nn
 
 from autograder.build import SOURCES
 from autograder.reference import translation as reference
-from course_utils.beam_trace import BeamTrace
 from course_utils.data.tokens import END, START
 from course_utils.figures.translator import slides_diagram, translator_diagram
+from course_utils.translation.beam_trace import BeamTrace
 from course_utils.widgets import beam_tree
 
 WORDS = ["<s>", "</s>", "a", "the", "dog"]
@@ -62,7 +62,7 @@ def test_greedy_misses_what_a_beam_of_two_finds(answers):
 def test_the_batched_search_of_the_table_is_the_notebooks_search(answers):
     """Ours runs many sentences together; on each it must find what the notebook's one finds."""
     from course_utils.data import builtin_corpus, encode
-    from course_utils.translation import Sizes, length_limit, make_translator, prefix_scorer
+    from course_utils.translation.model import Sizes, length_limit, make_translator, prefix_scorer
 
     data = encode(builtin_corpus())
     torch.manual_seed(1)

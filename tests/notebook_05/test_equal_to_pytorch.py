@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from autograder.oracles.blocks import attend, attend_at_once, head
 from autograder.solutions import solution
-from course_utils.masks import check_mask
 from course_utils.register import exercises
+from course_utils.transformer.masks import check_mask
 
 ANSWERS = {
     n: solution(e.id, n) for e in exercises("05_self_attention") if e.checked for n in e.names

@@ -5,13 +5,13 @@ import torch
 
 from autograder.oracles.find_the_bug import ANSWERS as FAULTS
 from autograder.solutions import solution
-from course_utils import bugs
 from course_utils.data import builtin_corpus, encode
 from course_utils.data.tokens import END, PAD, START
 from course_utils.figures.transformer import PARTS, transformer_diagram
 from course_utils.register import exercises
-from course_utils.training import fit
-from course_utils.transformer_training import (
+from course_utils.training.loop import fit
+from course_utils.transformer import bugs
+from course_utils.transformer.training import (
     RECIPES,
     make_translator,
     next_word,

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from autograder.solutions import solution
-from course_utils.multi_head import MultiHeadAttention, recording
 from course_utils.register import exercises
+from course_utils.transformer.multi_head import MultiHeadAttention, recording
 
 ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
 OURS_TO_TORCH = {

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_utils.data import Example
-from course_utils.language_model import (
+from course_utils.language_model.model import (
     LanguageModel,
     Sizes,
     Written,

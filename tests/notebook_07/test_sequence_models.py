@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_utils.sequence_models import (
+from course_utils.language_model.sequence_models import (
     KINDS,
     DiagonalSSM,
     KeptWeights,

@@ -11,8 +11,8 @@ import torch
 from nbclient import NotebookClient
 from torch import nn
 
-from course_utils import training
-from course_utils.training import adam, fingerprint, fit, seed_everything
+from course_utils.training import loop as training
+from course_utils.training.loop import adam, fingerprint, fit, seed_everything
 
 INPUTS = torch.randn(64, 3, generator=torch.Generator().manual_seed(5))
 TARGETS = INPUTS @ torch.tensor([[1.0], [-2.0], [0.5]]) + 0.3
@@ -315,7 +315,7 @@ def test_a_wrong_call_is_answered_with_a_sentence(options, sentence):
 
 def test_a_terminal_gets_one_bar_and_silence_where_asked():
     code = (
-        "import torch; from course_utils.training import fit; m = torch.nn.Linear(1, 1);"
+        "import torch; from course_utils.training.loop import fit; m = torch.nn.Linear(1, 1);"
         "x = torch.ones(2, 1);"
         "fit(m, lambda e: [x], lambda m, b: (m(b).pow(2).mean(), 2), epochs=3, show={show})"
     )
@@ -333,7 +333,7 @@ def test_a_terminal_gets_one_bar_and_silence_where_asked():
 def test_a_notebook_keeps_one_output_with_the_whole_curve():
     source = (
         "import time, torch\n"
-        "from course_utils.training import fit\n"
+        "from course_utils.training.loop import fit\n"
         "model = torch.nn.Linear(1, 1)\n"
         "def batches(epoch):\n"
         "    for _ in range(3):\n"
@@ -371,7 +371,7 @@ def test_adam_takes_options_and_does_without_the_fused_kernel(monkeypatch):
 FREED_AND_TAKEN_AGAIN = """
 import resource, sys
 import torch
-from course_utils.training import keep_freed_memory
+from course_utils.training.loop import keep_freed_memory
 
 if sys.argv[1] == "keep":
     assert keep_freed_memory()

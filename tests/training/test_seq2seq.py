@@ -4,8 +4,16 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.seq2seq import PAD, Batch, Encoded, Seq2Seq, evaluate, every_step, sequence_loss
-from course_utils.training import fit, seed_everything
+from course_utils.recurrent.seq2seq import (
+    PAD,
+    Batch,
+    Encoded,
+    Seq2Seq,
+    evaluate,
+    every_step,
+    sequence_loss,
+)
+from course_utils.training.loop import fit, seed_everything
 
 VOCABULARY, B, S, T, D = 11, 3, 5, 4, 6
 

@@ -5,8 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils.seq2seq import PAD, Seq2Seq
-from course_utils.tasks import (
+from course_utils.data.string_tasks import (
     BLANK,
     END,
     PLACES,
@@ -17,6 +16,7 @@ from course_utils.tasks import (
     remove_spaces,
     reverse,
 )
+from course_utils.recurrent.seq2seq import PAD, Seq2Seq
 
 
 def tokens_of(task, numbers):

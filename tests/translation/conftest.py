@@ -5,8 +5,8 @@ import torch
 
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import builtin_corpus, encode
-from course_utils.training import seed_everything
-from course_utils.translation import RECIPES, make_translator, train_translator
+from course_utils.training.loop import seed_everything
+from course_utils.translation.model import RECIPES, make_translator, train_translator
 
 
 @pytest.fixture(scope="session")

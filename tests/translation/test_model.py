@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data.batches import Example, make_batch
 from course_utils.data.tokens import PAD
-from course_utils.translation import (
+from course_utils.translation.model import (
     Dummy,
     MeanPool,
     Sizes,

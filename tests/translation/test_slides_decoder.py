@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from course_utils.data.batches import Example, make_batch
-from course_utils.slides_decoder import (
+from course_utils.training.loop import seed_everything
+from course_utils.translation.model import Recipe, train_translator
+from course_utils.translation.slides_decoder import (
     SlidesTranslator,
     short_enough,
     slides_greedy,
     slides_loss,
 )
-from course_utils.training import seed_everything
-from course_utils.translation import Recipe, train_translator
 
 
 @pytest.fixture

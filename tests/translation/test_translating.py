@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from course_utils.data.tokens import END, START
-from course_utils.training import History, seed_everything
-from course_utils.translation import (
+from course_utils.training.loop import History, seed_everything
+from course_utils.translation.model import (
     RECIPES,
     Dummy,
     MeanPool,
@@ -21,7 +21,7 @@ from course_utils.translation import (
     train_translator,
     translate,
 )
-from course_utils.translation_report import (
+from course_utils.translation.report import (
     Bleu,
     LengthResult,
     Result,

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils.word_loss import ROWS, word_loss
+from course_utils.training.losses import ROWS, word_loss
 
 
 def loss_and_gradients(loss_of, features, readout, wanted):

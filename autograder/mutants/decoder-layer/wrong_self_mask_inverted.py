@@ -1,7 +1,7 @@
 # misconception: self-mask-inverted
 from torch import nn
 
-from course_utils.multi_head import MultiHeadAttention
+from course_utils.transformer import MultiHeadAttention
 
 
 class DecoderLayer(nn.Module):

@@ -1,7 +1,7 @@
 # misconception: no-residual-around-feed-forward
 from torch import nn
 
-from course_utils.multi_head import MultiHeadAttention
+from course_utils.transformer import MultiHeadAttention
 
 
 class EncoderLayer(nn.Module):

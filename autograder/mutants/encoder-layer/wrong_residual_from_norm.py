@@ -1,7 +1,7 @@
 # misconception: residual-from-the-norm
 from torch import nn
 
-from course_utils.multi_head import MultiHeadAttention
+from course_utils.transformer import MultiHeadAttention
 
 
 class EncoderLayer(nn.Module):

@@ -2,7 +2,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils.masks import check_mask
+from course_utils.transformer import check_mask
 
 
 class MultiHeadAttention(nn.Module):

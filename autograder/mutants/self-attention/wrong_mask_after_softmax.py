@@ -1,7 +1,7 @@
 # misconception: mask-after-softmax
 import torch
 
-from course_utils.masks import check_mask
+from course_utils.transformer import check_mask
 
 
 def self_attention(X, W_Q, W_K, W_V, mask=None):

@@ -5,9 +5,9 @@ What ships is a digest of each right answer, not the answer.
 
 import numpy as np
 
-from course_utils.bug_choices import FAULTS, REASONS, digest
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
+from course_utils.transformer.bug_choices import FAULTS, REASONS, digest
 
 LETTERS = ("a", "b", "c")
 CHOICES = {"bug": FAULTS, "reason": REASONS}

@@ -1,6 +1,6 @@
 """Two heads, side by side, times W_O: typed Z_total."""
 
-from course_utils import practice
+from course_utils.by_hand import practice
 from course_utils.checks.judge import Evidence, Property, Wrong
 from course_utils.checks.typed import NearMiss, right, typed, typed_exercise
 

@@ -19,13 +19,14 @@ from sacrebleu.metrics import BLEU
 
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import detokenise
-from course_utils.training import History
-from course_utils.translation import Translation, Translator, gold_weights
+from course_utils.measured import FOLDER
+from course_utils.training.loop import History
+from course_utils.translation.model import Translation, Translator, gold_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESULTS = Path(__file__).parent / "data" / "translation_results.csv"
+RESULTS = FOLDER / "translation_results.csv"
 BEAM_RESULTS = RESULTS.with_name("beam_results.csv")
 LENGTH_RESULTS = RESULTS.with_name("length_results.csv")
 

@@ -10,11 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.seq2seq import Attention, Batch, Seq2Seq, evaluate, sequence_loss
-from course_utils.tasks import PROMPTS, Task, change_case, epoch_of
-from course_utils.training import History, fit, seed_everything
+from course_utils.data.string_tasks import PROMPTS, Task, change_case, epoch_of
+from course_utils.measured import FOLDER
+from course_utils.recurrent.seq2seq import Attention, Batch, Seq2Seq, evaluate, sequence_loss
+from course_utils.training.loop import History, fit, seed_everything
 
-GRID = Path(__file__).with_name("bottleneck_grid.csv")
+GRID = FOLDER / "bottleneck_grid.csv"
 GRID_STEPS = 1000
 BATCH_SIZE = 16
 STEPS_PER_EPOCH = 50

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -17,10 +16,11 @@ from torch.nn import functional as F
 from course_utils.data.batches import Example
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training import History, adam, fit
+from course_utils.measured import FOLDER
+from course_utils.training.loop import History, adam, fit
 
 # Runs that come with the course, written by benchmarks/transformer_bleu.py.
-TRANSFORMER_RESULTS = Path(__file__).parent / "data" / "transformer_results.csv"
+TRANSFORMER_RESULTS = FOLDER / "transformer_results.csv"
 LONGEST = 64  # positions; longer sentences are left out of the training
 
 Decode = Callable[[Callable[[Tensor], Tensor], Tensor, int, int], Tensor]

@@ -1,14 +1,14 @@
 """String reversal with an LSTM: the settings of notebook 03, fixed once, and one training run."""
 
 import csv
-from pathlib import Path
 from statistics import mean, stdev
 
 import torch
 
-from course_utils.seq2seq import Seq2Seq, evaluate, sequence_loss
-from course_utils.tasks import epoch_of, reverse
-from course_utils.training import History, fit, seed_everything
+from course_utils.data.string_tasks import epoch_of, reverse
+from course_utils.measured import FOLDER
+from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
+from course_utils.training.loop import History, fit, seed_everything
 
 # Chosen with the model without attention alone (benchmarks/reversal.py --choose): of the learning
 # rates tried, the one where it does best. The model with attention then takes them as they are.
@@ -75,7 +75,7 @@ def accuracy(model: Seq2Seq, lengths=LENGTHS, each: int = 100) -> dict[str, floa
 
 def measured() -> dict[str, dict[str, str]]:
     """What benchmarks/reversal.py measured: mean and spread over its seeds, by attention."""
-    with Path(__file__).with_name("reversal_results.csv").open(newline="") as file:
+    with (FOLDER / "reversal_results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     table = {}
     for name in dict.fromkeys(row["attention"] for row in rows):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from course_utils.masks import check_mask
+from course_utils.transformer.masks import check_mask
 
 
 class MultiHeadAttention(nn.MultiheadAttention):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.seq2seq import PAD, Batch, Seq2Seq
+from course_utils.recurrent.seq2seq import PAD, Batch, Seq2Seq
 
 START, END, BLANK = "<s>", "</s>", "<blank>"
 UPPER, LOWER = "<U>", "<L>"

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from course_utils.data.batches import Batch
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.translation import Translation, length_limit
+from course_utils.translation.model import Translation, length_limit
 
 
 class SlidesTranslator(nn.Module):

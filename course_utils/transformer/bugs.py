@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
+from course_utils.transformer.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
 
 LETTERS = "abcdefgh"
 PAD, START, END = 0, 1, 2

@@ -18,8 +18,8 @@ from torch.overrides import TorchFunctionMode
 from course_utils.data.batches import Batch, Example, length_batches
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training import History, adam, fit
-from course_utils.word_loss import word_loss
+from course_utils.training.loop import History, adam, fit
+from course_utils.training.losses import word_loss
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,23 @@
+"""Encoder and decoder with recurrent networks, with and without attention (notebooks 02 and 03).
+
+Notebook 02 trains them on strings and looks at the bottleneck. Notebook 03 uses `scoring` to
+compare ways to score and `reversal` to turn strings around.
+"""
+
+from course_utils import offer
+
+__all__, __getattr__ = offer(
+    __name__,
+    {
+        "seq2seq": ["Encoded", "every_step"],
+        "bottleneck": [
+            "accuracy",
+            "alignment",
+            "gradient_by_step",
+            "grid_point",
+            "load_grid",
+            "probe_bottleneck",
+            "train",
+        ],
+    },
+)
