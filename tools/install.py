@@ -1,43 +1,35 @@
-"""Makes the course's environment in a folder: `python tools/install.py .venv`."""
+"""Makes the course's environment: `python3 tools/install.py --layer student .venv`.
 
-import subprocess
+Every Python can read this file, so that one that is too old gets a sentence and not a syntax
+error. The work itself is in environment.py.
+"""
+
 import sys
-import venv
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+LOWEST, NEWEST = (3, 11), (3, 14)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".venv")
-    if sys.version_info < (3, 11):
-        sys.exit(f"The course needs Python 3.11 or newer, and this is {sys.version.split()[0]}.")
-    python = python_of(folder)
-    try:
-        if not python.exists():
-            print(f"Making an environment in {folder} ...", flush=True)
-            venv.create(folder, with_pip=True, symlinks=sys.platform != "win32")
-    except (OSError, subprocess.CalledProcessError) as problem:
-        sys.exit(
-            f"The environment could not be made in {folder}: {problem}. "
-            "On Debian, `apt-get install python3-venv` brings what is missing."
+def refusal(version):
+    """A sentence for a Python that can't run the course, else None."""
+    name = "Python " + ".".join(str(part) for part in version[:2])
+    if tuple(version[:2]) < LOWEST:
+        return (
+            "The course needs Python 3.11 or newer, and this is " + name + ". "
+            "Install a newer one (Debian 12, Ubuntu 24.04 and later have it), then run "
+            "`make lab PYTHON=python3.12`, or without make `python3.12 tools/install.py`."
         )
-    print("Installing the course's packages (a few minutes the first time) ...", flush=True)
-    extras = "[dev]" if "--student" not in sys.argv else ""
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-c", "constraints.txt", "-e", f".{extras}"], cwd=ROOT
-    )
-    if done.returncode:
-        sys.exit(
-            "The packages could not be installed; pip's last lines say why. "
-            "Mend that (network, disk space) and run the same command again: it goes on."
+    if tuple(version[:2]) > NEWEST:
+        return (
+            "PyTorch 2.13 has no packages for " + name + " yet. "
+            "Install Python 3.13, then run `make lab PYTHON=python3.13`, "
+            "or without make `python3.13 tools/install.py`."
         )
-
-
-def python_of(folder: Path) -> Path:
-    windows = folder / "Scripts" / "python.exe"
-    return windows if sys.platform == "win32" else folder.absolute() / "bin" / "python"
+    return None
 
 
 if __name__ == "__main__":
-    main()
+    if refusal(sys.version_info):
+        sys.exit(refusal(sys.version_info))
+    import environment
+
+    environment.main(sys.argv[1:])

@@ -1,6 +1,7 @@
 """Opens JupyterLab at the first notebook, and prints its address where there is no browser."""
 
 import argparse
+import errno
 import os
 import shutil
 import socket
@@ -37,9 +38,9 @@ def port_taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("localhost", port))
-        except OSError:
-            return True
+            probe.bind(("127.0.0.1", port))
+        except OSError as problem:
+            return problem.errno == errno.EADDRINUSE
     return False
 
 

@@ -14,7 +14,7 @@ def name_of(requirement: str) -> str:
 
 def pins() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    pairs = (line.split("==") for line in lines if "==" in line)
+    pairs = (line.partition(" ;")[0].split("==") for line in lines if "==" in line)
     return {name.lower().replace("_", "-"): version for name, version in pairs}
 
 
@@ -24,7 +24,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def required() -> list[str]:
     extras = PROJECT["optional-dependencies"]
-    return [*PROJECT["dependencies"], *extras["instructor"], *extras["dev"][1:]]
+    listed = [PROJECT["dependencies"], *extras.values()]
+    return [line for lines in listed for line in lines if name_of(line) != PROJECT["name"]]
 
 
 def test_every_requirement_is_pinned_within_its_range():
@@ -53,9 +54,9 @@ def test_the_notebooks_environment_check_asks_for_the_same():
     assert wanted == NEEDED
 
 
-def test_conda_makes_the_same_environment_from_the_same_two_files():
+def test_conda_installs_what_a_student_needs_from_the_same_two_files():
     text = (ROOT / "environment.yml").read_text()
     assert "--constraint constraints.txt" in text
-    assert "--editable .[dev]" in text
+    assert "--editable .[lab]" in text
     oldest = PROJECT["requires-python"].removeprefix(">=")
     assert f"python>={oldest}" in text
