@@ -11,6 +11,14 @@ from course_utils import register
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).with_name("student_copy")
+# Files that the copy has just as they are: how to install it with the tested versions.
+SHARED = (
+    "LICENSE",
+    "constraints.txt",
+    "tools/install.py",
+    "tools/environment.py",
+    "tools/open_lab.py",
+)
 # Words that no file for students may hold: each would lead to a solution or a hidden check.
 TELLING = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "BEGIN MARK SCHEME", "hidden_check")
 
@@ -45,8 +53,10 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
             text = template.read_text(encoding="utf-8")
             name = template.name.removesuffix(".template")
             (folder / name).write_text(_fill_in(text), encoding="utf-8")
-        if (ROOT / "LICENSE").exists():
-            shutil.copy(ROOT / "LICENSE", folder / "LICENSE")
+        (folder / "tools").mkdir(exist_ok=True)
+        for name in SHARED:
+            if (ROOT / name).exists():
+                shutil.copy(ROOT / name, folder / name)
         if solutions:
             _write_solutions(folder / "solutions")
     except OSError as problem:
@@ -64,8 +74,10 @@ def _fill_in(text: str) -> str:
         if n.name in build.names()
     ]
     table = "| notebook | minutes | points | you learn to |\n| --- | --- | --- | --- |\n"
-    text = text.replace("{{dependencies}}", _dependencies())
-    text = text.replace("{{version}}", _version())
+    project = _project()
+    text = text.replace("{{dependencies}}", _as_lines(project["dependencies"]))
+    text = text.replace("{{lab}}", _as_lines(project["optional-dependencies"]["lab"]))
+    text = text.replace("{{version}}", project["version"])
     return text.replace("{{title}}", register.title()).replace("{{table}}", table + "\n".join(rows))
 
 
@@ -75,12 +87,8 @@ def _project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def _dependencies() -> str:
-    return "\n".join(f'    "{d}",' for d in _project()["dependencies"])
-
-
-def _version() -> str:
-    return _project()["version"]
+def _as_lines(requirements: list[str]) -> str:
+    return "\n".join(f'    "{requirement}",' for requirement in requirements)
 
 
 def _write_solutions(folder: Path) -> None:
