@@ -1,11 +1,14 @@
-"""Runs the student's notebooks with the versions that Google Colab has.
+"""Runs the students' notebooks with the versions that Google Colab has.
 
-Makes `.venv-colab` with Colab's own pins, installs the student's copy of the course in it, shows
-that nothing Colab has was replaced, and runs every notebook as students get it.
+Makes `.venv-colab` with the versions in colab_versions.txt, installs the student's copy of the
+course in it, shows that this replaced nothing, and runs every notebook as students get it.
 """
 
+import argparse
 import json
 import os
+import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,76 +16,76 @@ import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-colab"
-PYTHON = FOLDER / "bin" / "python"
-# The published list of what Colab installs, where this machine has it; else the pins that matter.
-PUBLISHED = ROOT.parent / "shared" / "data" / "colab" / "pip-freeze.txt"
-PINS = {
-    "ipywidgets": "7.7.1",
-    "ipython": "7.34.0",
-    "ipykernel": "6.17.1",
-    "traitlets": "5.7.1",
-    "jupyter_client": "7.4.9",
-    "notebook": "6.5.7",
-    "matplotlib": "3.10.0",
-    "numpy": "2.1.3",
-    "tqdm": "4.67.3",
-}
-# Colab's torch does not come for every Python: the tested one stands in for it.
-STAND_IN = ["torch==2.13.0"]
+VERSIONS = ROOT / "tools" / "colab_versions.txt"
 
 
 def main() -> None:
-    pins = colab_pins()
-    make_environment(pins)
-    before = installed()
-    for name, version in pins.items():
-        if before.get(canonical(name)) != version:
-            sys.exit(
-                f"{name} should be {version}, as in Colab, and is {before.get(canonical(name))}."
-            )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--notebook", nargs=2, metavar=("SOURCE", "OUTPUT"), help="run one alone")
+    options = parser.parse_args()
+    if options.notebook:
+        run_one(*options.notebook)
+        return
+    python = make_environment(FOLDER)
+    before = installed(python)
     with tempfile.TemporaryDirectory(prefix="attention-colab-") as folder:
         copy = Path(folder) / "course"
         run([Path(sys.executable).parent / "autograder", "publish", copy])
-        run([PYTHON, "-m", "pip", "install", "--quiet", copy])
-        after = installed()
-        changed = {k: (v, after.get(k)) for k, v in before.items() if after.get(k) != v}
-        changed.pop("attention-course", None)
+        run([python, "-m", "pip", "install", "--quiet", copy])
+        changed = replaced(before, installed(python)) | replaced(pinned(VERSIONS), before)
         if changed:
             sys.exit(f"Installing the course replaced what Colab has: {changed}")
-        print(f"Installing the course changed none of {len(before)} packages.", flush=True)
-        sys.exit(run_notebooks(copy / "notebooks", Path(folder) / "ran"))
-
-
-def colab_pins() -> dict[str, str]:
-    if not PUBLISHED.exists():
-        return PINS
-    listed = dict(
-        line.strip().split("==") for line in PUBLISHED.read_text().splitlines() if "==" in line
+        failures = run_notebooks(python, copy / "notebooks", Path(folder) / "ran")
+    for name, reason in failures.items():
+        print(f"{name} failed:\n{reason}")
+    if failures:
+        sys.exit(f"With Colab's versions, these notebooks failed: {', '.join(failures)}")
+    print(
+        f"Colab's versions, Python {platform.python_version()}: the course replaced none of "
+        f"{len(before)} packages, and every notebook ran."
     )
-    listed = {canonical(name): version for name, version in listed.items()}
-    return {name: listed.get(canonical(name), version) for name, version in PINS.items()}
 
 
-def make_environment(pins: dict[str, str]) -> None:
-    wanted = [f"{name}=={version}" for name, version in pins.items()] + STAND_IN
-    stamp = FOLDER / ".installed"
+def pinned(path: Path) -> dict[str, str]:
+    lines = [line.partition(";")[0].strip() for line in path.read_text().splitlines()]
+    pins = [line.split("==") for line in lines if "==" in line]
+    return {canonical(name): version for name, version in pins}
+
+
+def make_environment(folder: Path) -> Path:
+    """The environment's Python; one that an earlier run made with the same versions is kept."""
+    from environment import choose_installer, python_of, run_quietly
+
+    python, stamp = python_of(folder), folder / ".installed"
+    torch = f"torch=={pinned(ROOT / 'constraints.txt')['torch']}"
+    wanted = [platform.python_version(), torch, VERSIONS.read_text()]
     if stamp.exists() and json.loads(stamp.read_text()) == wanted:
-        run([PYTHON, "-m", "pip", "uninstall", "--quiet", "--yes", "attention-course"])
-        return
-    print("Making an environment with Colab's versions ...", flush=True)
-    venv.create(FOLDER, with_pip=True, clear=True, symlinks=True)
-    # papermill is not Colab's: it is what runs the notebooks here.
-    run([PYTHON, "-m", "pip", "install", "--quiet", *wanted, "papermill"])
+        run([python, "-m", "pip", "uninstall", "--quiet", "--yes", "attention-course"])
+        return python
+    venv.create(folder, with_pip=True, clear=True, symlinks=sys.platform != "win32")
+    # papermill is not Colab's: it runs the notebooks here.
+    command, _ = choose_installer(python, ["--requirement", str(VERSIONS), torch, "papermill"])
+    run_quietly(command, folder / "install.log")
     stamp.write_text(json.dumps(wanted))
+    return python
 
 
-def installed() -> dict[str, str]:
+def installed(python: Path) -> dict[str, str]:
     listing = subprocess.run(
-        [PYTHON, "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True
+        [python, "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True
     )
     return {canonical(p["name"]): p["version"].split("+")[0] for p in json.loads(listing.stdout)}
+
+
+def replaced(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple]:
+    """Packages with another version afterwards, or none."""
+    return {
+        name: (version, after.get(name))
+        for name, version in before.items()
+        if after.get(name) != version
+    }
 
 
 def canonical(name: str) -> str:
@@ -90,35 +93,56 @@ def canonical(name: str) -> str:
 
 
 def run(command: list) -> None:
-    done = subprocess.run([str(part) for part in command])
+    done = subprocess.run(
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     if done.returncode:
-        sys.exit(f"This step failed: {' '.join(map(str, command))}")
+        sys.exit(f"{done.stdout[-3000:]}\nThis step failed: {' '.join(map(str, command))}")
 
 
-def run_notebooks(folder: Path, output: Path) -> int:
+def run_notebooks(python: Path, folder: Path, output: Path) -> dict[str, str]:
+    """Run every notebook of the folder; the name of each that failed, with the reason."""
     output.mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    # From its own folder, so that the notebook imports the installed course and not ours.
+    script = shutil.copy(__file__, output)
 
-    def run_one(path: Path) -> tuple[str, subprocess.CompletedProcess]:
-        command = [PYTHON, "-m", "papermill", path, output / path.name, "-p", "budget", "smoke"]
-        command += ["-k", "python3", "--no-progress-bar"]
-        done = subprocess.run(
-            [str(part) for part in command],
+    def run_in_process(path: Path) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [python, script, "--notebook", path, output / path.name],
             cwd=output,
             env=environment,
             capture_output=True,
             text=True,
         )
-        return path.name, done
 
-    failures = 0
+    notebooks = sorted(folder.glob("*.ipynb"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, done in pool.map(run_one, sorted(folder.glob("*.ipynb"))):
-            failures += done.returncode != 0
-            print(f"{'ran   ' if done.returncode == 0 else 'FAILED'} {name}", flush=True)
-            if done.returncode:
-                print(done.stderr[-3000:])
-    return 1 if failures else 0
+        done = list(pool.map(run_in_process, notebooks))
+    return {
+        path.name: result.stderr[-3000:]
+        for path, result in zip(notebooks, done)
+        if result.returncode
+    }
+
+
+def run_one(source: str, output: str) -> None:
+    """In Colab's environment: run one notebook, from top to bottom."""
+    import papermill
+    from traitlets.config import Config
+
+    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
+        # Kernels that start together can choose the same ports; files are nobody else's.
+        address = {"transport": "ipc", "ip": f"{folder}/socket"} if os.name == "posix" else {}
+        papermill.execute_notebook(
+            source,
+            output,
+            parameters={"budget": "smoke"},
+            kernel_name="python3",
+            progress_bar=False,
+            log_output=False,
+            config=Config({"KernelManager": address}),
+        )
 
 
 if __name__ == "__main__":
