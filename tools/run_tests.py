@@ -1,13 +1,20 @@
-"""Runs all tests step by step, says what each took, and which tests were left out and why."""
+"""Runs all tests step by step, and says what each took and which tests were left out and why.
+
+A step that passes prints one line and its result; one that fails prints all of its output. What
+every step printed is kept in artefacts/steps/.
+"""
 
 import os
+import re
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
+LOGS = ROOT / "artefacts" / "steps"
 
 STEPS = [
     ("lint", [BIN / "ruff", "check", "."]),
@@ -25,29 +32,56 @@ STEPS = [
         ],
     ),
 ]
+# Of a step that passed: why tests were left out, and pytest's closing line.
+WORTH_SHOWING = re.compile(r"^(SKIPPED .*|\d+ passed\b.*)$", re.M)
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    passed: bool
+    seconds: float
+    cores: float
+    output: str
+
+
+def main() -> None:
+    results = []
+    for name, command in STEPS:
+        print(f"{name} ...", flush=True)
+        results.append(run_step(name, command))
+        print(report(results[-1]), flush=True)
+    failed = [result.name for result in results if not result.passed]
+    if failed:
+        print(f"Failed: {', '.join(failed)}.")
+    print(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+def run_step(name: str, command: list) -> Result:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{re.sub('[^a-zA-Z]+', '_', name)}.log"
+    started, before = time.monotonic(), busy_seconds()
+    with log.open("w") as file:
+        code = subprocess.run(
+            [str(part) for part in command], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT
+        ).returncode
+    seconds = time.monotonic() - started
+    cores = (busy_seconds() - before) / max(seconds, 0.1)
+    return Result(name, code == 0, seconds, cores, log.read_text(errors="replace"))
+
+
+def report(result: Result) -> str:
+    said = "passed" if result.passed else "FAILED"
+    line = f"{said:7}{result.seconds:7.0f} s on {result.cores:3.1f} cores  {result.name}"
+    shown = WORTH_SHOWING.findall(result.output) if result.passed else [result.output.rstrip()]
+    return "\n".join([*shown, line])
 
 
 def busy_seconds() -> float:
     """What the steps so far have had of the processor."""
     spent = os.times()
     return spent.children_user + spent.children_system
-
-
-def main() -> None:
-    results = []
-    for name, command in STEPS:
-        print(f"\n=== {name}", flush=True)
-        started, before = time.monotonic(), busy_seconds()
-        code = subprocess.run([str(part) for part in command], cwd=ROOT).returncode
-        seconds = time.monotonic() - started
-        results.append((name, code, seconds, (busy_seconds() - before) / max(seconds, 0.1)))
-    print()
-    for name, code, seconds, cores in results:
-        said = "passed" if code == 0 else "FAILED"
-        print(f"{said:7}{seconds:7.0f} s on {cores:3.1f} cores  {name}")
-    failed = sum(code != 0 for _, code, _, _ in results)
-    print(f"{len(results) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,52 @@
+"""`make test` is quiet when all is well, and shows everything of a step that failed."""
+
+import sys
+
+import pytest
+
+from tools import run_tests
+
+
+def step(name: str, said: str, code: int = 0) -> tuple[str, list[str]]:
+    return name, [sys.executable, "-c", f"import sys; print({said!r}); sys.exit({code})"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    def run_steps(*steps) -> tuple[int, str]:
+        monkeypatch.setattr(run_tests, "LOGS", tmp_path / "steps")
+        monkeypatch.setattr(run_tests, "STEPS", list(steps))
+        with pytest.raises(SystemExit) as ended:
+            run_tests.main()
+        return ended.value.code, capsys.readouterr().out
+
+    return run_steps
+
+
+def test_a_step_that_passes_prints_its_time_and_none_of_its_noise(run, tmp_path):
+    code, said = run(step("the grader's own test", "KeyboardInterrupt caught in kernel"))
+    assert code == 0
+    assert "KeyboardInterrupt" not in said
+    assert "passed" in said and "cores  the grader's own test" in said
+    assert said.endswith("\n1 passed, 0 failed\n")
+    kept = tmp_path / "steps" / "the_grader_s_own_test.log"
+    assert "KeyboardInterrupt caught in kernel" in kept.read_text()
+
+
+def test_tests_that_were_left_out_and_pytests_closing_line_are_shown(run):
+    pytest_said = (
+        "..s\n12.1s call tests/x.py\nSKIPPED [3] x.py: needs Debian's chromium\n"
+        "1692 passed, 3 skipped in 812.33s (0:13:32)"
+    )
+    _, said = run(step("tests", pytest_said))
+    assert "\nSKIPPED [3] x.py: needs Debian's chromium\n" in said
+    assert "\n1692 passed, 3 skipped in 812.33s (0:13:32)\n" in said
+    assert "12.1s call" not in said
+
+
+def test_a_step_that_fails_shows_its_output_and_the_next_steps_still_run(run):
+    code, said = run(step("lint", "F401 unused import", 1), step("format", "all formatted"))
+    assert code == 1
+    assert "F401 unused import" in said and "FAILED" in said
+    assert "all formatted" not in said
+    assert said.endswith("Failed: lint.\n1 passed, 1 failed\n")
