@@ -7,7 +7,6 @@ not see. The same input gives the same bytes.
 """
 
 import hashlib
-import logging
 import os
 import re
 import shutil
@@ -19,29 +18,14 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from traitlets.config import Config
 
+from autograder.cell_names import check_cell, exercise_of, rubric_cell
+from autograder.nbgrader_parts.configuration import for_course
+from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
+from autograder.paths import NOTEBOOKS, SOURCES
 from course_utils import register
-from course_utils.notebook import ANSWER_STUB
 
-SOURCES = Path(__file__).with_name("source")
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-# nbgrader's own steps, but for one: typed answers are cleared in a way of ours.
-RELEASE_STEPS = [
-    "nbgrader.preprocessors.IncludeHeaderFooter",
-    "nbgrader.preprocessors.InstantiateTests",
-    "nbgrader.preprocessors.LockCells",
-    "autograder.clear_answers.ClearAnswers",
-    "nbgrader.preprocessors.ClearOutput",
-    "nbgrader.preprocessors.CheckCellMetadata",
-    "nbgrader.preprocessors.ComputeChecksums",
-    "nbgrader.preprocessors.SaveCells",
-    "nbgrader.preprocessors.ClearHiddenTests",
-    "nbgrader.preprocessors.ClearMarkScheme",
-    "nbgrader.preprocessors.ComputeChecksums",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
 MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", re.M | re.S)
 HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS\n(.*?)^[ \t]*### END HIDDEN TESTS", re.M | re.S)
@@ -180,7 +164,7 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
     """Fill in nbgrader's metadata from the register; a rubric becomes a cell of its own."""
     given = cell.metadata["nbgrader"]
     grade_id = given.get("grade_id", "")
-    exercise_id = grade_id.removesuffix("-check")
+    exercise_id = exercise_of(grade_id)
     try:
         exercise = register.exercise(exercise_id)
     except KeyError as problem:
@@ -235,7 +219,7 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
     metadata = {
         "cell_type": "markdown",
         "grade": False,
-        "grade_id": f"{exercise.id}-rubric",
+        "grade_id": rubric_cell(exercise.id),
         "locked": True,
         "schema_version": 3,
         "solution": False,
@@ -304,7 +288,7 @@ def _check_exercises(file: str, name: str, cells: list[NotebookNode]) -> None:
         if ids.count(grade_id) > 1:
             raise BuildError(f"{file}: the grade_id {grade_id!r} stands on more than one cell.")
     for e in register.exercises(name):
-        for wanted in [e.id, f"{e.id}-check"] if e.checked else [e.id]:
+        for wanted in [e.id, check_cell(e.id)] if e.checked else [e.id]:
             if wanted not in ids:
                 raise BuildError(
                     f"{file}: the register has {e.id}, and no cell is called {wanted!r}."
@@ -356,17 +340,6 @@ def _check_release(file: str, source: NotebookNode, release: NotebookNode) -> No
 # ---- nbgrader ---------------------------------------------------------------------
 
 
-def nbgrader_config(course: Path) -> Config:
-    """What our courses set differently from nbgrader's defaults when a notebook is released."""
-    config = Config()
-    config.CourseDirectory.root = str(course)
-    config.ClearSolutions.text_stub = ANSWER_STUB
-    config.ClearSolutions.code_stub = {"python": "raise NotImplementedError()  # your code here"}
-    config.ClearMarkScheme.enforce_metadata = False
-    config.GenerateAssignment.preprocessors = RELEASE_STEPS
-    return config
-
-
 def write_source_tree(course: Path, wanted: Iterable[str] | None = None) -> list[str]:
     """Write nbgrader's `source/` of a course directory; the notebooks it holds."""
     wanted = list(wanted) if wanted is not None else names()
@@ -385,55 +358,13 @@ def _source_path(name: str) -> Path:
     return path
 
 
-def release(course: Path, name: str, database: bool = False) -> NotebookNode:
-    """Run nbgrader's generate_assignment on one assignment of a course directory."""
-    from nbgrader.converters import GenerateAssignment
-    from nbgrader.coursedir import CourseDirectory
-
-    config = nbgrader_config(course)
-    config.CourseDirectory.assignment_id = name
-    config.GenerateAssignment.no_database = not database
-    config.SaveCells.enabled = database
-    config.GenerateAssignment.force = True
-    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
-    converter.log.setLevel(logging.ERROR)
-    converter.log.propagate = False
-    # nbgrader logs a traceback of its own and then exits: keep its words for our sentence.
-    complaints = _Complaints()
-    converter.log.addHandler(complaints)
+def release(course: Path, name: str) -> NotebookNode:
+    """The student's notebook of one assignment in a course directory's `source/`."""
     try:
-        with _environment_on_path():
-            converter.start()
-    except (Exception, SystemExit) as problem:
-        said = complaints.last or str(problem)
-        raise BuildError(f"{name}: nbgrader could not release the notebook: {said}") from problem
-    finally:
-        converter.log.removeHandler(complaints)
+        generate_assignment(for_course(course, name), into_gradebook=False)
+    except ReleaseFailed as problem:
+        raise BuildError(f"{name}: nbgrader could not release the notebook: {problem}") from problem
     return nbformat.read(course / "release" / name / f"{name}.ipynb", as_version=4)
-
-
-class _Complaints(logging.Handler):
-    """Keeps the last line of the traceback that nbgrader logs: the reason, in its own words."""
-
-    last = ""
-
-    def emit(self, record):
-        message = record.getMessage().strip()
-        if "Traceback" in message:
-            self.last = message.splitlines()[-1]
-
-
-class _environment_on_path:
-    """nbgrader calls `alembic` by name: the environment's own folder must be on the PATH."""
-
-    def __enter__(self):
-        import sys
-
-        self.before = os.environ.get("PATH", "")
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{self.before}"
-
-    def __exit__(self, *_):
-        os.environ["PATH"] = self.before
 
 
 def build(wanted: Iterable[str] | None = None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder import fresh_seeds, solutions
 from autograder.box import Box, Job, Limits, why_unavailable
-from autograder.one_answer import judge_outcome
+from autograder.grading.verdict import judge_outcome
 from course_utils import register
 from course_utils.checks import judge, wire
 
@@ -146,7 +146,7 @@ def run(chosen: list[Change], seeds: int = 2, workers: int = 2) -> Iterator[tupl
     jobs = [Job((*setups[c.exercise], c.source), plans[c.exercise][1]) for c in chosen]
     with Box(workers=workers, limits=LIMITS, unsafe=unsafe) as box:
         for change, outcome in zip(chosen, box.map(jobs)):
-            yield change, not judge_outcome(plans[change.exercise][0], outcome).passed
+            yield change, not judge_outcome(plans[change.exercise][0], outcome).verdict.passed
 
 
 def _before(exercise_id: str) -> tuple[str, ...]:

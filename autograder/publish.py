@@ -7,9 +7,10 @@ from pathlib import Path
 import nbformat
 
 from autograder import build
+from autograder.cell_names import RUBRIC
+from autograder.paths import ROOT
 from course_utils import register
 
-ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).with_name("student_copy")
 # Files that the copy has just as they are: how to install it with the tested versions.
 SHARED = (
@@ -107,7 +108,7 @@ def _write_solutions(folder: Path) -> None:
 
 
 def _is_rubric(cell) -> bool:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("-rubric")
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith(RUBRIC)
 
 
 def _refuse_telling(folder: Path, files: list[Path]) -> None:

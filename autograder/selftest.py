@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder import fresh_seeds
 from autograder.box import Box, Job, Limits, why_unavailable
-from autograder.one_answer import judge_outcome
+from autograder.grading.verdict import judge_outcome
 from course_utils.checks import judge, wire
 
 MUTANTS = Path(__file__).with_name("mutants")
@@ -70,7 +70,7 @@ def run(chosen: list[Mutant], seeds: int = SEEDS, workers: int = 2) -> Iterator[
 
 
 def _result(mutant: Mutant, plan: judge.Plan, outcome) -> Result:
-    whole = judge_outcome(plan, outcome)
+    whole = judge_outcome(plan, outcome).verdict
     try:
         replies = wire.unpack_response(outcome.frame or b"").get(plan.exercise, [])
     except wire.BadFrame:

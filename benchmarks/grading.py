@@ -30,8 +30,10 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from autograder import build
-from autograder.grading import course as course_folder
-from autograder.grading.releases import read_release
+from autograder.grading.releases import release_names, release_notebook
+from autograder.nbgrader_parts.configuration import alembic_on_path
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.whole_class.course_directory import prepare_course
 from course_utils import register
 
 MUTANTS = Path(build.__file__).with_name("mutants")
@@ -74,7 +76,7 @@ def make_class(folder: Path, assignment: str, size: int) -> Path:
     """A folder for each student, in nbgrader's own layout."""
     exercise = ANSWERS[assignment]
     pool = answers(exercise)
-    plain = without_training(copy.deepcopy(read_release(assignment)))
+    plain = without_training(copy.deepcopy(release_notebook(assignment)))
     for number in range(size):
         notebook = copy.deepcopy(plain)
         for cell in notebook.cells:
@@ -91,7 +93,7 @@ def new_course(folder: Path, assignment: str, stock: bool) -> Path:
     folder.mkdir(parents=True)
     if stock:
         (folder / "nbgrader_config.py").write_text("c = get_config()\n")
-    course_folder.prepare(folder, assignment, course_folder.gradebook_url(folder))
+    prepare_course(folder, assignment, gradebook_url(folder))
     return folder
 
 
@@ -119,7 +121,7 @@ def grade_ours(course: Path, assignment: str, handed_in: Path, *more: str) -> tu
 def scores(course: Path, assignment: str) -> dict[tuple[str, str], float | None]:
     from nbgrader.api import Gradebook
 
-    with Gradebook(course_folder.gradebook_url(course)) as book:
+    with Gradebook(gradebook_url(course)) as book:
         return {
             (entry.student_id, grade.name): grade.auto_score
             for entry in book.assignment_submissions(assignment)
@@ -324,9 +326,9 @@ def main() -> None:
     parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--no-stock", action="store_true", help="only the extra measurements")
     options = parser.parse_args()
-    there = [a for a in ANSWERS if read_release(a) is not None and has_exercise(a)]
+    there = [a for a in ANSWERS if a in release_names() and has_exercise(a)]
     chosen = options.assignments or there
-    course_folder.environment_on_path()
+    alembic_on_path()
     scratch = Path(tempfile.mkdtemp(prefix="grading-benchmark-"))
     try:
         if options.linear:

@@ -1,11 +1,13 @@
 """autograder check: the verdict on one exercise in some files."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from autograder.box import BoxUnavailable
+from autograder.grading.verdict import BoxFailed, exercise_record
 from autograder.one_answer import check_files
 from course_utils import register
 from course_utils.checks import panel
@@ -14,7 +16,7 @@ from course_utils.checks import panel
 @click.command(name="check")
 @click.argument("exercise")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @click.option(
     "--seed", "seeds", type=int, multiple=True, help="Seeds to use in place of fresh ones."
 )
@@ -28,10 +30,11 @@ def command(exercise, files, as_json, seeds, unsafe):
     if not entry.checked:
         raise click.ClickException(f"{exercise} is a written answer: a person marks it.")
     try:
-        for path, verdict in check_files(exercise, files, seeds or None, unsafe):
+        for path, judged in check_files(exercise, files, seeds or None, unsafe):
             if as_json:
-                click.echo(json.dumps({"file": str(path), **verdict.as_dict()}, ensure_ascii=False))
+                content = {"file": str(path), **asdict(exercise_record(judged))}
+                click.echo(json.dumps(content, ensure_ascii=False))
             else:
-                click.echo(f"{path}\n{panel.text(verdict)}\n")
-    except BoxUnavailable as problem:
+                click.echo(f"{path}\n{panel.text(judged.verdict)}\n")
+    except (BoxUnavailable, BoxFailed) as problem:
         raise click.ClickException(str(problem)) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.grading.course import CourseError
+from autograder.course_files import CourseError
 
 
 @click.command(name="demo")
@@ -17,7 +17,7 @@ from autograder.grading.course import CourseError
     "--assignment",
     "wanted",
     multiple=True,
-    help="Only this assignment (may be repeated); 03 and 04 if not said.",
+    help="Only this assignment (may be repeated); default: 03 and 04.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
 @click.option("--seed", type=int, default=0, help="Another class with the same students.")
@@ -25,8 +25,8 @@ from autograder.grading.course import CourseError
 def command(folder, students, wanted, jobs, seed, unsafe):
     """Make a course directory in FOLDER with a class in it, grade it, and say where to look."""
     from autograder.box import BoxUnavailable
-    from autograder.grading.run import Options, grade_class
     from autograder.instructor import demo
+    from autograder.whole_class.grade_class import Options, grade_class
 
     started, rng = time.monotonic(), random.Random(seed)
     try:
@@ -49,8 +49,8 @@ def command(folder, students, wanted, jobs, seed, unsafe):
                 roster=folder / "roster.csv",
                 unsafe=unsafe,
             )
-            run, verdicts = grade_class(options)
-            points = sum(verdict["points"] for verdict in verdicts) / max(1, len(verdicts))
+            run, records = grade_class(options)
+            points = sum(entry.points for entry in records) / max(1, len(records))
             click.echo(
                 f"  {run.graded} graded and {run.flagged} flagged in {run.seconds:.1f} s, "
                 f"{points:.2f} points on average."

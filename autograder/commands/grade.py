@@ -55,10 +55,10 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
     gc.disable()  # modules are never garbage: looking for it among them takes a tenth of the time
     from rich.console import Console
 
-    from autograder.grading.course import CourseError
-    from autograder.grading.run import Options, grade_class
-    from autograder.grading.workers import ClusterRefused
+    from autograder.course_files import CourseError
     from autograder.intake import RosterError
+    from autograder.whole_class.grade_class import Options, grade_class
+    from autograder.whole_class.workers import ClusterRefused
 
     gc.freeze()
     gc.enable()
@@ -70,7 +70,7 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
         )
     try:
         with progress_bar(console) as tell:
-            run, verdicts = grade_class(options, tell, box)
+            run, records = grade_class(options, tell, box)
     except (BoxUnavailable, CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
         raise click.ClickException(str(problem)) from None
     except (RuntimeError, OSError) as problem:
@@ -79,9 +79,9 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
         console.print("Stopped. What was graded is stored; the same command goes on from there.")
         sys.exit(130)
     if as_json:
-        click.echo(json.dumps({**asdict(run), "results": [brief(v) for v in verdicts]}))
+        click.echo(json.dumps({**asdict(run), "results": [brief(entry) for entry in records]}))
     else:
-        show(Console(), run, verdicts)
+        show(Console(), run, records)
 
 
 class progress_bar:
@@ -122,18 +122,24 @@ class progress_bar:
         self.bar.update(self.task, completed=progress.done, total=progress.total, problems=said)
 
 
-def brief(verdict: dict) -> dict:
+def brief(record) -> dict:
     """One line of the JSON: who, how many points, and what a person should know."""
-    kept = ("student", "status", "points", "max_points", "repairs", "flags", "seconds")
-    short = {name: verdict[name] for name in kept}
-    short["exercises"] = {e["exercise"]: e["points"] for e in verdict["exercises"]}
-    short["misconceptions"] = {
-        e["exercise"]: e["misconception"] for e in verdict["exercises"] if e["misconception"]
+    return {
+        "student": record.student,
+        "status": record.status,
+        "points": record.points,
+        "max_points": record.max_points,
+        "repairs": record.repairs,
+        "flags": [str(flag) for flag in record.flags],
+        "seconds": record.seconds,
+        "exercises": {e.exercise: e.points for e in record.exercises},
+        "misconceptions": {
+            e.exercise: e.misconception for e in record.exercises if e.misconception
+        },
     }
-    return short
 
 
-def show(console, run, verdicts) -> None:
+def show(console, run, records) -> None:
     """The summary on the screen."""
     from rich.markup import escape
     from rich.table import Table
@@ -145,29 +151,29 @@ def show(console, run, verdicts) -> None:
     table.add_column("full marks", justify="right")
     table.add_column("most common mistake")
     for exercise in run.seeds:
-        rows = [e for v in verdicts for e in v["exercises"] if e["exercise"] == exercise]
+        rows = [e for record in records for e in record.exercises if e.exercise == exercise]
         if not rows:
             continue
-        mean = sum(e["points"] for e in rows) / len(rows)
-        full = sum(e["passed"] for e in rows)
-        mistakes = [e["misconception"] for e in rows if e["misconception"]]
+        mean = sum(e.points for e in rows) / len(rows)
+        full = sum(e.passed for e in rows)
+        mistakes = [e.misconception for e in rows if e.misconception]
         common = max(sorted(set(mistakes)), key=mistakes.count, default="")
         said = f"{common} ({mistakes.count(common)})" if common else ""
-        worth = rows[0]["max_points"]
+        worth = rows[0].max_points
         table.add_row(exercise, f"{mean:.2f} of {worth:g}", f"{full} of {len(rows)}", said)
     console.print(table)
-    waiting = sum(a["answered"] for v in verdicts for a in v["written"].values())
+    waiting = sum(a.answered for record in records for a in record.written.values())
     console.print(
         f"{run.graded} graded, {run.flagged} flagged, in {run.seconds:.1f} s ({each:.3f} s each); "
         f"{waiting} written answers are in formgrader."
     )
-    repaired = sum(bool(v["repairs"]) for v in verdicts)
+    repaired = sum(bool(record.repairs) for record in records)
     if repaired:
         console.print(f"{repaired} notebooks were repaired.")
     if run.problems:
         console.print(f"{len(run.problems)} things to look at:")
         for problem in run.problems[:20]:
-            console.print(f"  {escape(problem['student'])}: {escape(problem['message'])}")
+            console.print(f"  {escape(problem.student)}: {escape(problem.message)}")
         if len(run.problems) > 20:
             console.print(
                 f"  … and {len(run.problems) - 20} more in .autograder/runs/{run.run}.json"

@@ -4,9 +4,10 @@ import os
 
 import click
 
-from autograder.grading.course import CourseError
+from autograder.course_files import CourseError
 from autograder.instructor.course import assignments_in, open_course, open_gradebook
-from autograder.instructor.late import refresh_penalties
+from autograder.nbgrader_parts.configuration import own_settings
+from autograder.nbgrader_parts.late import refresh_penalties
 
 
 @click.command(name="regrade")
@@ -15,7 +16,7 @@ from autograder.instructor.late import refresh_penalties
 @click.option(
     "--exercise", "exercises", multiple=True, help="Only this exercise (may be repeated)."
 )
-@click.option("--course", default=".", help="The course directory (here if not said).")
+@click.option("--course", default=".", help="The course directory (default: the current folder).")
 @click.option("--db", help="The gradebook's address, if not the course's own.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
 @click.option("--same-seeds", is_flag=True, help="The questions of the last run, not new ones.")
@@ -39,7 +40,7 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, unsaf
             same_seeds=same_seeds,
         )
         with open_gradebook(opened) as gradebook:
-            refresh_penalties(opened, gradebook, [assignment])
+            refresh_penalties(gradebook, own_settings(opened.root), [assignment])
     except (BoxUnavailable, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
     show(done)
@@ -69,8 +70,8 @@ def show(done) -> None:
             stays = "" if change.by_hand is None else f"{change.by_hand:g} stays; look at it again"
             table.add_row(*row, *[stays] * noted)
         console.print(table)
-    for problem in done.problems:
-        console.print(escape(problem))
+    for problem in done.run.problems:
+        console.print(escape(f"{problem.student}: {problem.message}"))
 
 
 def _count(things, name: str) -> str:

@@ -8,12 +8,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from autograder import build, run
+from autograder import build, run_notebooks
 
 
 @click.command(name="run")
 @click.argument("names", nargs=-1)
-@click.option("--budget", type=click.Choice(run.BUDGETS), default="smoke", show_default=True)
+@click.option(
+    "--budget", type=click.Choice(run_notebooks.BUDGETS), default="smoke", show_default=True
+)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), show_default=True)
 @click.option("--unsolved", is_flag=True, help="Also run the notebooks as students get them.")
 @click.option("--only-unsolved", is_flag=True, help="Run only those.")
@@ -28,7 +30,7 @@ def command(names, budget, jobs, unsolved, only_unsolved, keep):
     try:
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
             task = progress.add_task(f"Running ({budget})", total=count)
-            for result in run.run_all(
+            for result in run_notebooks.run_all(
                 names, budget, jobs, not only_unsolved, unsolved or only_unsolved, keep
             ):
                 results.append(result)
@@ -44,7 +46,7 @@ def command(names, budget, jobs, unsolved, only_unsolved, keep):
         raise SystemExit(1)
 
 
-def _table(results: list[run.Run]) -> Table:
+def _table(results: list[run_notebooks.NotebookRun]) -> Table:
     table = Table("notebook", "", "seconds", "points", "of")
     for r in sorted(results, key=lambda r: (not r.solved, r.notebook)):
         points = "" if r.points is None else f"{r.points:g}"

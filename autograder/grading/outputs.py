@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nbformat import NotebookNode
 
-from autograder.grading.answers import CHECK
-from autograder.grading.grade import Answered, Grades
+from autograder.cell_names import exercise_of
+from autograder.grading.verdict import Grades, Judged
 from autograder.intake.harmless import harmless_markdown
 from course_utils.checks import panel
 
@@ -29,18 +29,15 @@ def result_of(text: str) -> NotebookNode:
     return displayed("execute_result", {"text/plain": text}, execution_count=1)
 
 
-def points_shown(points: float, cell: NotebookNode) -> str:
-    """The number that nbgrader takes as the score: never above what the cell is worth."""
-    return f"{min(points, float(cell.metadata.nbgrader['points'])):.10g}"
-
-
-def verdict_outputs(answer: Answered, cell: NotebookNode) -> list[NotebookNode]:
+def verdict_outputs(answer: Judged, cell: NotebookNode) -> list[NotebookNode]:
     """A line, the panel, last the points; never stderr, which nbgrader takes for an error."""
-    shown = panel.text(answer.verdict)
+    shown, worth = panel.text(answer.verdict), float(cell.metadata.nbgrader["points"])
     return [
         printed(shown.split("\n")[0] + "\n"),
         displayed("display_data", {"text/html": panel.html(answer.verdict), "text/plain": shown}),
-        result_of(points_shown(answer.verdict.points, cell)),
+        result_of(
+            f"{min(answer.verdict.points, worth):.10g}"
+        ),  # never above what the cell is worth
     ]
 
 
@@ -50,19 +47,41 @@ def unjudged_outputs() -> list[NotebookNode]:
     return [printed(said), result_of("0")]
 
 
-def write_verdicts(notebook: NotebookNode, grades: Grades) -> None:
-    """Put every verdict into its check cell."""
-    by_exercise = {answer.verdict.exercise: answer for answer in grades.answers}
+def checked_exercise(cell: NotebookNode) -> str | None:
+    """The exercise that a cell checks; None for every other cell."""
+    own = cell.metadata.get("nbgrader", {})
+    if cell.cell_type != "code" or not own.get("grade") or own.get("solution"):
+        return None
+    return exercise_of(own.get("grade_id", ""))
+
+
+def write_verdicts(notebook: NotebookNode, grades: Grades, all_exercises: bool = True) -> None:
+    """Put every verdict into its check cell; the cells of other exercises give no points.
+
+    After only some exercises were judged again, the cells of the others stay as they are.
+    """
+    by_exercise = {answer.exercise: answer for answer in grades.answers}
     for cell in notebook.cells:
-        own = cell.metadata.get("nbgrader", {})
-        if cell.cell_type != "code" or not own.get("grade") or own.get("solution"):
+        exercise = checked_exercise(cell)
+        if exercise is None or not (all_exercises or exercise in by_exercise):
             continue
-        answer = by_exercise.get(own.get("grade_id", "").removesuffix(CHECK))
+        answer = by_exercise.get(exercise)
         cell.outputs = unjudged_outputs() if answer is None else verdict_outputs(answer, cell)
         cell.execution_count = 1
 
 
-def comment_on(answer: Answered) -> str:
+def scores(notebook: NotebookNode) -> dict[str, float | None]:
+    """The automatic score of every graded cell; None where a person has to read."""
+    from nbgrader.utils import determine_grade, is_grade
+
+    return {
+        cell.metadata.nbgrader["grade_id"]: determine_grade(cell)[0]
+        for cell in notebook.cells
+        if is_grade(cell)
+    }
+
+
+def comment_on(answer: Judged) -> str:
     """A few lines for the student, as markdown without anything that a browser would run."""
     verdict = answer.verdict
     lines = [f"{verdict.points:g} of {verdict.max_points:g} points."]

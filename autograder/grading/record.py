@@ -1,171 +1,258 @@
-"""What a grading run leaves behind, as JSON, beside nbgrader's own files.
+"""The record of a graded submission: what every command and nbgrader's own step write and read.
 
-Everything lies in `.autograder/` of the course directory; a later command (feedback, report) needs
-nothing else besides the gradebook.
+A record is stored as JSON, field by field, with the number of its format. `submission_record` and
+`run_record` also read what older versions stored:
 
-`.autograder/runs/<run>.json`, one a run, written when it starts and again when it ends:
-
-    format      1
-    run         its name, from the time it started: "2026-02-03T10-11-12-03_attention"
-    assignment  "03_attention"
-    started     time in UTC, ISO 8601;  finished: the same, or null while it runs or if interrupted
-    seeds       {exercise: [numbers]}: with them the same plan, so the same grade, can be made again
-    isolation   "box" or "none" (--unsafe)
-    where       "local" or the address of the cluster
-    submissions how many were handed over;  graded, flagged: how many of each
-    problems    [{"student", "message"}] for every submission that a person should look at
-    seconds     how long it took
-
-`.autograder/verdicts/<assignment>/<student>.json`, the latest verdict on each submission:
-
-    format       1
-    run, student, assignment, source_name, timestamp (ISO or null)
-    sha256       of the file that is graded;  handed_in: of all files of the student together
-    status       "graded" or "flagged" (nothing could be graded: a person must look)
-    repairs      sentences: what intake mended
-    flags        sentences: what a person must decide
-    points, max_points   of the checked exercises, without written answers
-    seconds      in the box and at the judge
-    exercises    one object for each checked exercise:
-        exercise, points, max_points, passed
-        properties     [{"name", "passed", "points", "max_points", "message", "hint"}]
-        misconception  its name or null;  sentence, hint: what to tell the student
-        box            "ok", "timeout", "memory", "crashed", "output", "refused" or "forged"
-        message        why, when box is not "ok"
-        seeds          the numbers of this exercise's plan
-    written      {grade_id: {"answered": bool, "sha256": of the answer's text}}
-    printed      what the submission printed while it ran, cut short
-
-`.autograder/originals/<assignment>/<student>/<name>`: the bytes as handed in, for submissions that
-were repaired or flagged. File names are student ids, with anything unusual percent-encoded.
+    format 1   flags are sentences, and a finding is called a property
+    format 2   flags have a source, so that a regrade replaces only its own
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import tempfile
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from pathlib import Path
-from urllib.parse import quote
 
-FORMAT = 1
-FOLDER = ".autograder"
+FORMAT = 2
+# The box stopped the answer at a limit: that costs points, and nobody has to look at it.
+ORDINARY_ENDS = ("ok", "timeout", "memory")
 
 
-@dataclass
-class Run:
+@dataclass(frozen=True)
+class Flag:
+    """Something that a person must look at.
+
+    source: who noticed it: "intake", "box", "judge" (what came out of the box is not an answer)
+    or "grader" (the machine failed, not the student). exercise: empty where it concerns the whole
+    submission.
+    """
+
+    source: str
+    text: str
+    exercise: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.exercise}: {self.text}" if self.exercise else self.text
+
+
+@dataclass(frozen=True)
+class FindingRecord:
+    """What became of one property of an exercise."""
+
+    name: str
+    passed: bool
+    points: float
+    max_points: float
+    message: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class ExerciseRecord:
+    """The verdict on one checked exercise.
+
+    box: "ok", "timeout", "memory", "crashed", "output" or "forged"; message: why, if not "ok".
+    seeds: with them the same questions, and so the same verdict, can be made again.
+    """
+
+    exercise: str
+    points: float
+    max_points: float
+    passed: bool
+    findings: tuple[FindingRecord, ...]
+    misconception: str | None = None
+    sentence: str = ""
+    hint: str = ""
+    box: str = "ok"
+    message: str = ""
+    seeds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class WrittenRecord:
+    """An answer that a person reads: whether there is one, and a fingerprint of its text."""
+
+    answered: bool
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SubmissionRecord:
+    """All that is stored about one student's submission of one assignment.
+
+    sha256: of the file that is graded; handed_in: of all files of the student together.
+    status: "graded", or "flagged" when nothing could be graded and a person must look.
+    repairs: what intake mended. printed: what the submission printed while it ran, cut short.
+    seconds: in the box and at the judge.
+    """
+
+    run: str
+    student: str
+    assignment: str
+    source_name: str
+    timestamp: datetime | None = None
+    sha256: str = ""
+    handed_in: str = ""
+    status: str = "flagged"
+    repairs: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    seconds: float = 0.0
+    exercises: tuple[ExerciseRecord, ...] = ()
+    written: dict[str, WrittenRecord] = field(default_factory=dict)
+    printed: str = ""
+
+    @property
+    def graded(self) -> bool:
+        return self.status == "graded"
+
+    @property
+    def points(self) -> float:
+        """Of the checked exercises, without written answers."""
+        return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def max_points(self) -> float:
+        return sum(exercise.max_points for exercise in self.exercises)
+
+    def exercise(self, name: str) -> ExerciseRecord | None:
+        return next((e for e in self.exercises if e.exercise == name), None)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line of a run's list of things to look at."""
+
+    student: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run over a class, written when it starts and again when it ends.
+
+    finished: None while it runs, and if it was interrupted. isolation: "box" or "none"
+    (--unsafe). where: "local" or the address of a cluster.
+    """
+
     run: str
     assignment: str
     started: str
-    seeds: dict[str, list[int]]
+    seeds: dict[str, tuple[int, ...]]
     isolation: str = "box"
     where: str = "local"
     finished: str | None = None
     submissions: int = 0
     graded: int = 0
     flagged: int = 0
-    problems: list[dict] = field(default_factory=list)
+    problems: tuple[Problem, ...] = ()
     seconds: float = 0.0
-    format: int = FORMAT
-
-
-def fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def new_run(assignment: str, seeds: dict[str, list[int]], isolation: str, where: str) -> Run:
+def new_run(
+    assignment: str, seeds: dict[str, tuple[int, ...]], unsafe: bool, where: str = "local"
+) -> RunRecord:
     """A run that starts now; the name is unique in its course because it has microseconds."""
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
-    return Run(f"{moment}-{assignment}", assignment, now(), seeds, isolation, where)
+    isolation = "none" if unsafe else "box"
+    return RunRecord(f"{moment}-{assignment}", assignment, now(), seeds, isolation, where)
 
 
-def file_name(name: str) -> str:
-    """A student id as a file name that cannot leave its folder."""
-    safe = quote(name, safe=" @+,=")
-    return safe.replace(".", "%2E") if safe.startswith(".") else safe
+def fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
-def folder_name(student: str) -> str:
-    """The folder nbgrader has for a student; ids that would lead elsewhere are refused."""
-    if not student or student != Path(student).name or student.startswith("."):
-        raise ValueError(f"{student!r} cannot be a student's id: it would lead out of the folder.")
-    return student
+def fingerprint_of_files(files: Iterable[tuple[str, bytes]]) -> str:
+    """Changes when any of the files does, or its name."""
+    return fingerprint("\n".join(f"{name}\n{fingerprint(data)}" for name, data in files).encode())
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """All of it or nothing, whatever happens meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+# ---- to and from JSON ----
 
 
-def notebook_bytes(notebook: dict) -> bytes:
-    """A notebook as a file, on one line: written by the JSON library's fast path."""
-    return json.dumps(notebook, ensure_ascii=False).encode()
+def as_json(record: SubmissionRecord | RunRecord) -> dict:
+    """The content of a record's file."""
+    content = asdict(record)
+    when = content.get("timestamp")
+    if when is not None:
+        content["timestamp"] = when.isoformat()
+    return {"format": FORMAT, **content}
 
 
-def write_json(path: Path, content: dict) -> None:
-    write_atomically(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+def submission_record(content: dict) -> SubmissionRecord:
+    """The record in a file of any format. Raises KeyError, TypeError or ValueError if damaged."""
+    when = content.get("timestamp")
+    exercises = tuple(_exercise(entry) for entry in content["exercises"])
+    if _format(content) == 1:
+        flags = tuple(_sourced(sentence, exercises) for sentence in content["flags"])
+    else:
+        flags = tuple(Flag(**entry) for entry in content["flags"])
+    return SubmissionRecord(
+        **{
+            **_known(SubmissionRecord, content),
+            "source_name": content.get("source_name", ""),
+            "timestamp": datetime.fromisoformat(when) if when else None,
+            "repairs": tuple(content["repairs"]),
+            "flags": flags,
+            "exercises": exercises,
+            "written": {name: WrittenRecord(**entry) for name, entry in content["written"].items()},
+        }
+    )
 
 
-def read_json(path: Path) -> dict | None:
-    """The object in a file of ours, or None if there is none or it is damaged."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+def run_record(content: dict) -> RunRecord:
+    """As `submission_record`, of a run."""
+    _format(content)
+    return RunRecord(
+        **{
+            **_known(RunRecord, content),
+            "seeds": {exercise: tuple(drawn) for exercise, drawn in content["seeds"].items()},
+            "problems": tuple(Problem(**entry) for entry in content["problems"]),
+        }
+    )
+
+
+def _format(content: dict) -> int:
+    if content["format"] not in (1, FORMAT):
+        raise ValueError(f"a record of format {content['format']}")
+    return content["format"]
+
+
+def _known(kind: type, content: dict) -> dict:
+    """What this version has a field for; format 1 also stored sums."""
+    names = {entry.name for entry in fields(kind)}
+    return {name: value for name, value in content.items() if name in names}
+
+
+def _exercise(content: dict) -> ExerciseRecord:
+    found = content["findings"] if "findings" in content else content["properties"]
+    return ExerciseRecord(
+        **{
+            **_known(ExerciseRecord, content),
+            "findings": tuple(FindingRecord(**entry) for entry in found),
+            "seeds": tuple(content["seeds"]),
+        }
+    )
+
+
+def _sourced(sentence: str, exercises: tuple[ExerciseRecord, ...]) -> Flag:
+    """A flag of format 1: the box's and the judge's repeat the message of their exercise."""
+    for entry in exercises:
+        flag = flag_of(entry)
+        if flag is not None and str(flag) == sentence:
+            return flag
+    if sentence.startswith("It could not be graded: "):
+        return Flag("grader", sentence)
+    return Flag("intake", sentence)
+
+
+def flag_of(entry: ExerciseRecord) -> Flag | None:
+    """What a person must know about how an answer ended in the box."""
+    if entry.box in ORDINARY_ENDS:
         return None
-    return content if isinstance(content, dict) and content.get("format") == FORMAT else None
-
-
-def run_path(course: Path, run: str) -> Path:
-    return course / FOLDER / "runs" / f"{run}.json"
-
-
-def verdict_path(course: Path, assignment: str, student: str) -> Path:
-    return course / FOLDER / "verdicts" / assignment / f"{file_name(student)}.json"
-
-
-def original_path(course: Path, assignment: str, student: str, name: str) -> Path:
-    folder = course / FOLDER / "originals" / assignment / file_name(student)
-    return folder / (file_name(Path(name).name) or "submission")
-
-
-def write_run(course: Path, run: Run) -> None:
-    write_json(run_path(course, run.run), asdict(run))
-
-
-def runs(course: Path, assignment: str | None = None) -> list[Run]:
-    """All runs of a course, oldest first."""
-    found = []
-    for path in sorted((course / FOLDER / "runs").glob("*.json")):
-        content = read_json(path)
-        if content is not None and assignment in (None, content["assignment"]):
-            found.append(Run(**content))
-    return found
-
-
-def unfinished_run(course: Path, assignment: str) -> Run | None:
-    """The last run of an assignment, if it was interrupted."""
-    known = runs(course, assignment)
-    return known[-1] if known and known[-1].finished is None else None
-
-
-def verdicts(course: Path, assignment: str) -> list[dict]:
-    """The latest verdict on every submission of an assignment, by file name."""
-    folder = course / FOLDER / "verdicts" / assignment
-    found = (read_json(path) for path in sorted(folder.glob("*.json")))
-    return [content for content in found if content is not None]
+    source = "judge" if entry.box == "forged" else "box"
+    return Flag(source, entry.message, entry.exercise)

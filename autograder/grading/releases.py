@@ -7,23 +7,24 @@ from functools import lru_cache
 import nbformat
 from nbformat import NotebookNode
 
-from autograder import build
 from autograder.intake import places
+from autograder.paths import NOTEBOOKS
+
+
+def release_names() -> list[str]:
+    """The assignments that there are."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 
 
 @lru_cache(maxsize=32)
-def read_release(name: str) -> NotebookNode | None:
-    """The release notebook of an assignment; None where there is none. Not to be changed."""
-    path = build.NOTEBOOKS / f"{name}.ipynb"
-    return nbformat.read(path, as_version=4) if path.is_file() else None
-
-
-def all_releases() -> dict[str, NotebookNode]:
-    """Every release notebook, by the name of its assignment."""
-    return {path.stem: read_release(path.stem) for path in sorted(build.NOTEBOOKS.glob("*.ipynb"))}
+def release_notebook(name: str) -> NotebookNode:
+    """The release notebook of an assignment, not to be changed. Raises KeyError if there is none."""
+    if name not in release_names():
+        raise KeyError(name)
+    return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
 
 
 @lru_cache(maxsize=1)
 def releases_as_read() -> dict[str, places.Release]:
-    """The same as intake reads them, once for a whole class."""
-    return {name: places.read_release(notebook) for name, notebook in all_releases().items()}
+    """All of them as intake reads them, once for a whole class."""
+    return {name: places.read_release(release_notebook(name)) for name in release_names()}

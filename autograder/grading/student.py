@@ -1,23 +1,39 @@
 """From the files of one student to all that is stored about them: intake, box, judge, notebooks.
 
-It needs no gradebook and no course directory, so that it can happen on any machine; what it gives
-back is plain values.
+It needs no gradebook and no course directory, so that it can happen on any machine; what it takes
+and gives back are plain values that can travel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from nbformat import NotebookNode
 
 from autograder.box import Box
-from autograder.grading import clean, course, record
-from autograder.grading.grade import Grades, Task, as_records, grade, written_answers
-from autograder.grading.outputs import comment_on, write_verdicts
-from autograder.grading.releases import read_release, releases_as_read
+from autograder.grading import clean, outputs
+from autograder.grading.archive import notebook_bytes
+from autograder.grading.grade import Task, grade, written_answers
+from autograder.grading.record import (
+    Flag,
+    SubmissionRecord,
+    WrittenRecord,
+    fingerprint,
+    fingerprint_of_files,
+)
+from autograder.grading.releases import releases_as_read
+from autograder.grading.verdict import Grades, with_verdicts
 from autograder.intake import HandedIn, Submission, read_submissions
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A cell of an assignment as the gradebook has it."""
+
+    source: str
+    checksum: str
+    locked: bool
 
 
 @dataclass(frozen=True)
@@ -26,19 +42,25 @@ class Setting:
 
     run: str
     assignment: str
-    seeds: dict[str, tuple[int, ...]]
-    cells: dict[str, tuple[str, str, bool]]  # as the gradebook has them: source, checksum, locked
+    seeds: Mapping[str, tuple[int, ...]]
+    cells: Mapping[str, StoredCell]
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """A student's work as intake rebuilt it, before anything of it has run."""
+
+    submission: Submission
+    record: SubmissionRecord
 
 
 @dataclass(frozen=True)
 class Finished:
     """One student's work on its way to the files and the gradebook."""
 
-    student: str
-    verdict: dict
-    timestamp: datetime | None = None
-    scores: dict[str, float | None] = field(default_factory=dict)
-    comments: dict[str, str | None] = field(default_factory=dict)
+    record: SubmissionRecord
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    comments: Mapping[str, str | None] = field(default_factory=dict)
     submitted: bytes | None = None
     autograded: bytes | None = None
     original: bytes | None = None  # only where a person may want to look at it
@@ -46,49 +68,49 @@ class Finished:
 
 def fingerprint_of(handed_in: HandedIn) -> str:
     """Changes when any file of the student does; the files have been read."""
-    parts = [
-        f"{a.entry.name}\n{record.fingerprint(a.entry.data or b'')}" for a in handed_in.arrivals
-    ]
-    return record.fingerprint("\n".join(parts).encode())
+    return fingerprint_of_files((a.entry.name, a.entry.data or b"") for a in handed_in.arrivals)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A student's work as intake rebuilt it, before anything of it has run."""
-
-    submission: Submission
-    about: dict
-
-
-def prepare(handed_in: HandedIn, setting: Setting) -> Prepared:
+def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
     """Rebuild what a student handed in; the files have been read."""
     submission = chosen(read_submissions(handed_in, releases_as_read()), setting.assignment)
-    return Prepared(submission, about_submission(submission, setting, fingerprint_of(handed_in)))
+    record = SubmissionRecord(
+        setting.run,
+        submission.student,
+        setting.assignment,
+        submission.source_name,
+        submission.timestamp,
+        fingerprint(submission.original),
+        fingerprint_of(handed_in),
+        repairs=submission.repairs,
+        flags=tuple(Flag("intake", text) for text in submission.flags),
+    )
+    return TakenIn(submission, record)
 
 
-def complete(prepared: Prepared, setting: Setting, box: Box) -> Finished:
+def complete(taken_in: TakenIn, setting: Setting, box: Box) -> Finished:
     """Run and judge it. Raises BoxFailed when the box could not do its work."""
-    submission, about = prepared.submission, prepared.about
+    submission = taken_in.submission
     if submission.notebook is None:
-        return flagged(submission, about)
+        return flagged(taken_in)
     if submission.assignment != setting.assignment:
         reason = f"It is {submission.assignment}, not {setting.assignment}."
-        return flagged(submission, about, reason)
-    submitted = record.notebook_bytes(submission.notebook)
-    task = Task(submission.student, submission.assignment, submitted, setting.seeds)
-    return graded(submission, about, submitted, grade(task, box), setting)
+        return flagged(taken_in, Flag("intake", reason))
+    submitted = notebook_bytes(submission.notebook)
+    grades = grade(Task(submission.student, submission.notebook, setting.seeds), box)
+    return graded(taken_in, submission.notebook, submitted, grades, setting)
 
 
 def not_graded(handed_in: HandedIn, setting: Setting, problem: BaseException) -> Finished:
     """When the machine failed, not the student."""
-    prepared = prepare(handed_in, setting)
-    return flagged(prepared.submission, prepared.about, f"It could not be graded: {problem}")
+    reason = Flag("grader", f"It could not be graded: {problem}")
+    return flagged(take_in(handed_in, setting), reason)
 
 
 def chosen(found: Sequence[Submission], assignment: str) -> Submission:
     """The submission of this assignment; what fits no assignment is named beside it.
 
-    Work for other assignments is their own runs' business, unless there is nothing else.
+    Work for other assignments is left to their own runs, unless there is nothing else.
     """
     ours = next((one for one in found if one.assignment == assignment), found[0])
     strays = [one for one in found if one is not ours and one.assignment not in releases_as_read()]
@@ -96,90 +118,54 @@ def chosen(found: Sequence[Submission], assignment: str) -> Submission:
     return replace(ours, flags=(*ours.flags, *flags)) if flags else ours
 
 
-def about_submission(submission: Submission, setting: Setting, handed_in: str) -> dict:
-    """The part of a verdict record that every submission has."""
-    when = submission.timestamp
-    return {
-        "format": record.FORMAT,
-        "run": setting.run,
-        "student": submission.student,
-        "assignment": setting.assignment,
-        "source_name": submission.source_name,
-        "timestamp": when.isoformat() if when else None,
-        "sha256": record.fingerprint(submission.original),
-        "handed_in": handed_in,
-        "repairs": list(submission.repairs),
-        "flags": list(submission.flags),
-    }
-
-
-def flagged(submission: Submission, about: dict, reason: str = "") -> Finished:
+def flagged(taken_in: TakenIn, *reasons: Flag) -> Finished:
     """A submission that a person must look at: it gets no grade, and is never dropped."""
-    verdict = {
-        **about,
-        "status": "flagged",
-        "points": 0.0,
-        "max_points": 0.0,
-        "seconds": 0.0,
-        "exercises": [],
-        "written": {},
-        "printed": "",
-    }
-    if reason:
-        verdict["flags"].append(reason)
-    return Finished(submission.student, verdict, submission.timestamp, original=submission.original)
+    record = replace(taken_in.record, flags=(*taken_in.record.flags, *reasons))
+    return Finished(record, original=taken_in.submission.original)
 
 
 def graded(
-    submission: Submission, about: dict, submitted: bytes, grades: Grades, setting: Setting
+    taken_in: TakenIn, notebook: NotebookNode, submitted: bytes, grades: Grades, setting: Setting
 ) -> Finished:
-    """Verdict record, scores, comments and the two notebooks of one submission."""
-    trusted = clean.texts_of(read_release(setting.assignment))
-    notebook = clean.clean_notebook(submission.notebook, trusted)
-    course.restore_locked(notebook, setting.cells)
-    write_verdicts(notebook, grades)
-    written = written_answers(notebook)
-    verdict = {
-        **about,
-        "status": "graded",
-        "points": grades.points,
-        "max_points": grades.max_points,
-        "seconds": grades.seconds,
-        "exercises": as_records(grades, setting.seeds),
-        "written": written,
-        "printed": grades.printed,
-    }
-    for answer in grades.answers:
-        if answer.box not in ("ok", "timeout", "memory"):
-            verdict["flags"].append(f"{answer.verdict.exercise}: {answer.message}")
+    """Record, scores, comments and the two notebooks of one submission.
+
+    What intake rebuilt is harmless already, so the student's outputs only get their mark.
+    """
+    mark_outputs(notebook)
+    restore_locked(notebook, setting.cells)
+    outputs.write_verdicts(notebook, grades)
+    record = with_verdicts(taken_in.record, grades, setting.run, written_answers(notebook))
     return Finished(
-        submission.student,
-        verdict,
-        submission.timestamp,
-        scores(notebook),
-        comments(grades, written),
+        record,
+        outputs.scores(notebook),
+        comments(grades, record.written),
         submitted,
-        record.notebook_bytes(notebook),
-        submission.original if verdict["repairs"] or verdict["flags"] else None,
+        notebook_bytes(notebook),
+        taken_in.submission.original if record.repairs or record.flags else None,
     )
 
 
-def scores(notebook: NotebookNode) -> dict[str, float | None]:
-    """The automatic score of every graded cell; None where a person has to read."""
-    from nbgrader.utils import determine_grade, is_grade
-
-    return {
-        cell.metadata.nbgrader["grade_id"]: determine_grade(cell)[0]
-        for cell in notebook.cells
-        if is_grade(cell)
-    }
+def mark_outputs(notebook: NotebookNode) -> None:
+    """Tell the person who marks that saved outputs are the student's own."""
+    for cell in notebook.cells:
+        if cell.get("outputs") and cell.outputs[0].get("text") != clean.OWN_OUTPUT:
+            cell.outputs = [outputs.printed(clean.OWN_OUTPUT), *cell.outputs]
 
 
-def comments(grades: Grades, written: dict[str, dict]) -> dict[str, str | None]:
+def restore_locked(notebook: NotebookNode, cells: Mapping[str, StoredCell]) -> None:
+    """As nbgrader's OverwriteCells: locked cells get the instructor's text, with its rubric."""
+    for cell in notebook.cells:
+        own = cell.metadata.get("nbgrader", {})
+        stored = cells.get(own.get("grade_id"))
+        if stored is not None:
+            own["checksum"] = stored.checksum
+            if stored.locked:
+                cell.source = stored.source
+
+
+def comments(grades: Grades, written: Mapping[str, WrittenRecord]) -> dict[str, str | None]:
     """The automatic comment of every answer: the verdict in words, or that there is none."""
-    found: dict[str, str | None] = {}
-    for name, answer in written.items():
-        found[name] = None if answer["answered"] else "No response."
-    for answer in grades.answers:
-        found[answer.verdict.exercise] = comment_on(answer)
-    return found
+    found: dict[str, str | None] = {
+        name: None if answer.answered else "No response." for name, answer in written.items()
+    }
+    return found | {answer.exercise: outputs.comment_on(answer) for answer in grades.answers}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +13,13 @@ from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from autograder.grading import record
-from autograder.grading.course import CourseError, environment_on_path, gradebook_url
+from autograder.course_files import CourseError
+from autograder.grading import archive
+from autograder.grading.record import SubmissionRecord
 from autograder.intake import Student, read_roster
-
-ROSTER = "roster.csv"
+from autograder.nbgrader_parts.configuration import alembic_on_path
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.nbgrader_parts.exporters import ROSTER
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _first_line(problem: Exception) -> str:
 @contextmanager
 def open_gradebook(course: Course) -> Iterator[Gradebook]:
     """The gradebook, closed again afterwards; what goes wrong in it is one sentence."""
-    environment_on_path()
+    alembic_on_path()
     try:
         with Gradebook(course.db_url) as gradebook:
             yield gradebook
@@ -111,22 +111,6 @@ def roster_of(course: Course, given: Path | None = None) -> dict[str, Student]:
     return {student.id: student for student in read_roster(path)}
 
 
-def verdicts_of(course: Course, assignment: str) -> dict[str, dict]:
-    """The latest verdict on each student's submission, as the grading run stored it."""
-    return {v["student"]: v for v in record.verdicts(course.root, assignment)}
-
-
-def write_file(path: Path, content: str, encoding: str = "utf-8") -> None:
-    """Writes a whole file or none, and says in a sentence why it can't."""
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(content, encoding=encoding, newline="")
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise CourseError(
-            f"{path} can't be written: {problem.strerror}. Nothing was changed there."
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+def records_of(course: Course, assignment: str) -> dict[str, SubmissionRecord]:
+    """The latest record of each student's submission."""
+    return {entry.student: entry for entry in archive.records(course.root, assignment)}

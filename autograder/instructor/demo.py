@@ -17,13 +17,15 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.grading import course as grading_course
-from autograder.grading.course import CourseError
-from autograder.grading.releases import read_release
+from autograder.course_files import CourseError
+from autograder.grading.releases import release_names, release_notebook
 from autograder.intake import Student
+from autograder.nbgrader_parts import configuration
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.paths import MUTANTS
+from autograder.whole_class.course_directory import prepare_course
 from course_utils import register
 
-MUTANTS = Path(__file__).parent.parent / "mutants"
 ASSIGNMENTS = ("03_attention", "04_translation")
 # These answers run until the box stops them; in a demonstration that is only waiting.
 SLOW = ("never_ends", "huge_result")
@@ -122,7 +124,7 @@ def write_roster(path: Path, students: list[Student]) -> None:
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class DemoFile:
     """One file of the class: whose, for what, its name, its bytes, when, and what is the matter."""
 
     student: str
@@ -136,7 +138,7 @@ class HandedIn:
 
 def make_class(
     students: list[Student], assignments: list[str], rng: random.Random
-) -> list[HandedIn]:
+) -> list[DemoFile]:
     """What everyone hands in: a share of each kind, and as many misconceptions as fit."""
     slots = [(student.id, name) for name in assignments for student in students]
     rng.shuffle(slots)
@@ -188,9 +190,8 @@ def _mistakes(
 
 def _hand_in(
     student: str, assignment: str, kind: str, wrong: list[Answer], rng: random.Random
-) -> HandedIn:
-    release = read_release(assignment)
-    notebook = copy.deepcopy(release)
+) -> DemoFile:
+    notebook = copy.deepcopy(release_notebook(assignment))
     if kind != "unanswered":
         _fill(notebook, assignment, wrong, rng)
     if kind == "hostile":
@@ -206,7 +207,7 @@ def _hand_in(
     elif kind in DAMAGES:
         content = nbformat.v4.writes(DAMAGES[kind](notebook)).encode()
         name = rng.choice([name, f"Copy of {name}", f"{assignment} (2).ipynb"])
-    return HandedIn(
+    return DemoFile(
         student, assignment, name, content, when, kind, tuple(a.misconception for a in wrong)
     )
 
@@ -281,7 +282,7 @@ DAMAGES = {
 
 def available_assignments(wanted: tuple[str, ...] = ()) -> list[str]:
     """The assignments of the demonstration that this copy of the course has."""
-    found = [name for name in wanted or ASSIGNMENTS if read_release(name) is not None]
+    found = [name for name in wanted or ASSIGNMENTS if name in release_names()]
     if wanted and len(found) < len(wanted):
         missing = ", ".join(name for name in wanted if name not in found)
         raise CourseError(f"There is no notebook {missing} in this copy of the course.")
@@ -301,12 +302,12 @@ def known_misconceptions(assignments: list[str]) -> set[str]:
     }
 
 
-def misconceptions_shown(handed_in: list[HandedIn]) -> set[str]:
+def misconceptions_shown(handed_in: list[DemoFile]) -> set[str]:
     return {name for file in handed_in for name in file.misconceptions}
 
 
 def write_course(
-    folder: Path, students: list[Student], handed_in: list[HandedIn], assignments: list[str]
+    folder: Path, students: list[Student], handed_in: list[DemoFile], assignments: list[str]
 ) -> str:
     """The course directory with roster, settings, gradebook and handed-in files."""
     from nbgrader.api import Gradebook
@@ -316,16 +317,7 @@ def write_course(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_roster(folder / "roster.csv", students)
-        settings = (
-            "\n# Formgrader's button writes the same feedback as `autograder feedback`.\n"
-            "from autograder.instructor import feedback\n\n"
-            "feedback.configure(c)\n"
-            "\n# Each day late costs a tenth of the points.\n"
-            'c.AssignLatePenalties.plugin_class = "autograder.instructor.late.LateDays"\n'
-            "c.LateDays.share_a_day = 0.1\n"
-        )
-        config = folder / "nbgrader_config.py"
-        config.write_text(grading_course.CONFIG + settings, encoding="utf-8")
+        configuration.write_new_file(folder, configuration.LATE_DAYS)
         for file in handed_in:
             place = folder / "handed_in" / file.assignment / file.student
             place.mkdir(parents=True, exist_ok=True)
@@ -333,9 +325,9 @@ def write_course(
             (place / "timestamp.txt").write_text(file.when.isoformat(sep=" "))
     except OSError as problem:
         raise CourseError(f"{folder} can't be written: {problem.strerror}.") from None
-    url = grading_course.gradebook_url(folder)
+    url = gradebook_url(folder)
     for name in assignments:
-        grading_course.prepare(folder, name, url)
+        prepare_course(folder, name, url)
     with Gradebook(url) as gradebook:
         for student in students:
             gradebook.update_or_create_student(

@@ -14,18 +14,18 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets.config import Config
 
-from autograder.grading import record
-from autograder.grading.course import CourseError, course_config, environment_on_path
+from autograder.cell_names import exercise_of
+from autograder.course_files import CourseError
+from autograder.grading import archive
 from autograder.instructor.course import Course
-from autograder.instructor.export import number
-from autograder.instructor.feedback_settings import configure
-from autograder.instructor.marks import is_extra
 from autograder.instructor.mathematics import markdown
-from course_utils import register
+from autograder.nbgrader_parts.configuration import alembic_on_path, for_course
 
-CHECK = "-check"
+# the address that course directories use: feedback.configure(c)
+from autograder.nbgrader_parts.configuration import feedback_settings as configure  # noqa: F401
+from autograder.nbgrader_parts.marks import is_extra, number
+from course_utils import register
 
 
 class FeedbackSheet(NbGraderPreprocessor):
@@ -42,9 +42,7 @@ class FeedbackSheet(NbGraderPreprocessor):
                 for index, cell in enumerate(nb.cells)
                 if utils.is_grade(cell) and (item := _item(nb, index, gradebook, place))
             ]
-        verdict = record.read_json(
-            record.verdict_path(self._root(), about["assignment"], about["student"])
-        )
+        record = archive.read_record(self._root(), about["assignment"], about["student"])
         extra = sum(e["most"] for e in exercises if e["extra"])
         complete = [e for e in exercises if not e["waiting"] and e["percent"] == 100]
         resources["feedback"] = {
@@ -56,7 +54,7 @@ class FeedbackSheet(NbGraderPreprocessor):
             "waiting": sum(e["waiting"] for e in exercises),
             "solved": len(complete),
             "exercises": exercises,
-            "repairs": (verdict or {}).get("repairs", []),
+            "repairs": list(record.repairs) if record else [],
         }
         return nb, resources
 
@@ -76,7 +74,7 @@ class FeedbackPage(TemplateExporter):
 def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, str, str]) -> dict:
     cell = nb.cells[index]
     marks = cell.metadata.nbgrader
-    exercise = marks["grade_id"].removesuffix(CHECK)
+    exercise = exercise_of(marks["grade_id"])
     written = utils.is_solution(cell)
     grade = gradebook.find_grade(marks["grade_id"], *place)
     share = max(0.0, min(1.0, (grade.score or 0.0) / grade.max_score)) if grade.max_score else 0.0
@@ -169,19 +167,6 @@ def _exercise_title(exercise: str) -> str:
     return title[:1].upper() + title[1:] if " " in title else title
 
 
-def feedback_config(course: Course, assignment: str, student: str = "*") -> Config:
-    """The instructor's settings, with our page, for one assignment."""
-    config = Config()
-    config.merge(course_config(course.root))
-    configure(config)
-    config.CourseDirectory.root = str(course.root)
-    config.CourseDirectory.db_url = course.db_url
-    config.CourseDirectory.assignment_id = assignment
-    config.CourseDirectory.student_id = student
-    config.GenerateFeedback.force = True
-    return config
-
-
 def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()) -> list[Path]:
     """Writes feedback/STUDENT/ASSIGNMENT/NOTEBOOK.html for all students, or for some."""
     for student in students:
@@ -190,9 +175,10 @@ def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()
                 f"{student} has no graded submission of {assignment}; grade it first."
             )
     before = {path: path.stat().st_mtime_ns for path in _pages(course, assignment)}
-    environment_on_path()
+    alembic_on_path()
     for student in students or ["*"]:
-        config = feedback_config(course, assignment, student)
+        config = for_course(course.root, assignment, course.db_url, student)
+        config.GenerateFeedback.force = True
         converter = GenerateFeedback(coursedir=CourseDirectory(config=config), config=config)
         converter.log.setLevel("ERROR")
         try:

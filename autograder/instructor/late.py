@@ -1,20 +1,11 @@
-"""Late days, by nbgrader's own plugin, worked out again whenever marks have changed.
-
-nbgrader takes the penalty off once, when it autogrades. A mark given by hand later changes the
-score, so it is worked out again before grades or feedback go out, with the same plugin.
-"""
+"""A plug-in for nbgrader that takes a share of the score off for each late day."""
 
 from __future__ import annotations
 
 import math
 
-from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float, Integer
-
-from autograder.grading.course import course_config
-from autograder.grading.gradebook import late_plugin
-from autograder.instructor.course import Course
 
 DAY = 24 * 60 * 60
 
@@ -29,7 +20,7 @@ class LateDays(LateSubmissionPlugin):
         c.LateDays.free_days = 1
     """
 
-    share_a_day = Float(0.1, min=0, max=1, help="share of the score lost a day").tag(config=True)
+    share_a_day = Float(0.1, min=0, max=1, help="share of the score lost per day").tag(config=True)
     free_days = Integer(0, min=0, help="late days that cost nothing").tag(config=True)
 
     def late_submission_penalty(
@@ -37,24 +28,3 @@ class LateDays(LateSubmissionPlugin):
     ) -> float | None:
         days = math.ceil(total_seconds_late / DAY) - self.free_days
         return round(score * min(1.0, days * self.share_a_day), 6) if days > 0 else None
-
-
-def refresh_penalties(course: Course, gradebook: Gradebook, assignments: list[str]) -> int:
-    """Works out every late penalty from the scores as they are now; how many were changed."""
-    plugin = late_plugin(course_config(course.root))
-    changed = 0
-    for name in assignments:
-        for submission in gradebook.assignment_submissions(name):
-            for notebook in submission.notebooks:
-                penalty = None
-                if submission.total_seconds_late > 0:
-                    penalty = plugin.late_submission_penalty(
-                        submission.student.id, notebook.score, submission.total_seconds_late
-                    )
-                if penalty is not None:
-                    penalty = min(max(0.0, penalty), notebook.score)
-                if notebook.late_submission_penalty != penalty:
-                    notebook.late_submission_penalty = penalty
-                    changed += 1
-    gradebook.db.commit()
-    return changed

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,17 +18,22 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder.box import Box
-from autograder.grading import record, workers
-from autograder.grading.answers import CHECK, checked_exercises
-from autograder.grading.course import CourseError, course_config, only_writer
-from autograder.grading.grade import Answered, Grades, Task, as_records, draw_seeds, grade
-from autograder.grading.gradebook import Entry, GradebookWriter
-from autograder.grading.outputs import comment_on, points_shown, verdict_outputs
-from autograder.instructor.course import Course
+from autograder.cell_names import check_cell
+from autograder.course_files import CourseError, write_atomically
+from autograder.grading import archive, outputs, record
+from autograder.grading.grade import Task, draw_seeds, grade
+from autograder.grading.record import Problem, RunRecord, SubmissionRecord
+from autograder.grading.verdict import Grades, with_verdicts
+from autograder.grading.what_to_run import checked_exercises
+from autograder.instructor.course import Course, records_of
+from autograder.nbgrader_parts.configuration import own_settings
+from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
+from autograder.whole_class import workers
+from autograder.whole_class.course_directory import only_writer
 
 
 @dataclass(frozen=True)
-class Change:
+class PointsChange:
     """One exercise of one student: the points before and now, and any mark by hand."""
 
     student: str
@@ -46,9 +51,8 @@ class Change:
 class Regraded:
     """What a regrading did."""
 
-    run: record.Run
-    changes: tuple[Change, ...]
-    problems: tuple[str, ...]
+    run: RunRecord
+    changes: tuple[PointsChange, ...]
 
 
 def regrade(
@@ -64,53 +68,57 @@ def regrade(
 ) -> Regraded:
     """Judge the stored submissions of an assignment again."""
     started = time.monotonic()
-    verdicts = {v["student"]: v for v in record.verdicts(course.root, assignment)}
-    chosen = _chosen(course, assignment, students, verdicts)
+    records = records_of(course, assignment)
+    chosen = _chosen(course, assignment, students, records)
     notebooks = {name: _read(course, "submitted", name, assignment) for name in chosen}
     wanted = _exercises(notebooks.values(), exercises, assignment)
     seeds = draw_seeds(wanted)
     if same_seeds:
-        seeds |= _last_seeds(verdicts, wanted)
+        seeds |= _last_seeds(records, wanted)
+    tasks = [Task(name, _only(notebooks[name], wanted), seeds) for name in chosen]
     with only_writer(course.root):
-        run = record.new_run(
-            assignment, {e: list(s) for e, s in seeds.items()}, "none" if unsafe else "box", "local"
-        )
-        run.submissions = len(chosen)
+        run = replace(record.new_run(assignment, seeds, unsafe), submissions=len(chosen))
         by_hand = _marks_by_hand(course, assignment)
-        tasks = [Task(name, assignment, _only(notebooks[name], wanted), seeds) for name in chosen]
-        writer = GradebookWriter(course.db_url, assignment, course_config(course.root))
-        changes, problems = [], []
+        writer = GradebookWriter(course.db_url, assignment, own_settings(course.root))
+        changes: list[PointsChange] = []
+        problems: list[Problem] = []
         try:
             with Box(jobs, unsafe=unsafe) as box:
-                work = partial(grade, box=box)
-                for done, (index, grades) in enumerate(workers.side_by_side(work, tasks, jobs), 1):
+                judged = workers.side_by_side(partial(grade, box=box), tasks, jobs)
+                for done, (index, grades) in enumerate(judged, 1):
                     name = chosen[index]
                     if isinstance(grades, BaseException):
-                        problems.append(f"{name}: it could not be graded again ({grades}).")
+                        problems.append(Problem(name, f"It could not be graded again ({grades})."))
                     else:
-                        old = verdicts[name]
-                        changes += _changes(name, old, grades, by_hand)
-                        _store(course, run, old, grades, seeds, writer)
+                        changes += _changes(records[name], grades, by_hand)
+                        _store(course, run, records[name], grades, writer)
                     tell(done, len(tasks))
         finally:
             writer.close()
-        run.graded, run.flagged = len(chosen) - len(problems), len(problems)
-        run.problems = [{"student": p.split(":")[0], "message": p} for p in problems]
-        run.seconds = round(time.monotonic() - started, 2)
-        run.finished = record.now()
-        record.write_run(course.root, run)
+        run = replace(
+            run,
+            graded=len(chosen) - len(problems),
+            flagged=len(problems),
+            problems=tuple(problems),
+            seconds=round(time.monotonic() - started, 2),
+            finished=record.now(),
+        )
+        archive.write_run(course.root, run)
     changes.sort(key=lambda change: (change.student, change.exercise))
-    return Regraded(run, tuple(changes), tuple(problems))
+    return Regraded(run, tuple(changes))
 
 
 def _chosen(
-    course: Course, assignment: str, students: Sequence[str], verdicts: dict[str, dict]
+    course: Course,
+    assignment: str,
+    students: Sequence[str],
+    records: Mapping[str, SubmissionRecord],
 ) -> list[str]:
     stored = [
         name
-        for name, verdict in verdicts.items()
-        if verdict["status"] == "graded"
-        and course.folder("submitted", record.folder_name(name), assignment).is_dir()
+        for name, entry in records.items()
+        if entry.graded
+        and course.folder("submitted", archive.folder_name(name), assignment).is_dir()
     ]
     missing = [name for name in students if name not in stored]
     if missing:
@@ -137,13 +145,11 @@ def _exercises(
     return list(wanted) or there
 
 
-def _last_seeds(verdicts: dict[str, dict], wanted: list[str]) -> dict[str, tuple[int, ...]]:
-    found = {}
-    for verdict in sorted(verdicts.values(), key=lambda v: v["run"]):
-        for exercise in verdict["exercises"]:
-            if exercise["exercise"] in wanted:
-                found[exercise["exercise"]] = tuple(exercise["seeds"])
-    return found
+def _last_seeds(
+    records: Mapping[str, SubmissionRecord], wanted: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    ordered = sorted(records.values(), key=lambda entry: entry.run)
+    return {e.exercise: e.seeds for r in ordered for e in r.exercises if e.exercise in wanted}
 
 
 def _marks_by_hand(course: Course, assignment: str) -> dict[tuple[str, str], float]:
@@ -157,95 +163,51 @@ def _marks_by_hand(course: Course, assignment: str) -> dict[tuple[str, str], flo
         }
 
 
-def _only(notebook: NotebookNode, wanted: list[str]) -> bytes:
+def _only(notebook: NotebookNode, wanted: Sequence[str]) -> NotebookNode:
     """The notebook with the check cells of the wanted exercises alone."""
     kept = copy.copy(notebook)
     kept["cells"] = [
-        cell for cell in notebook.cells if not _is_check(cell) or _exercise_of(cell) in wanted
+        cell for cell in notebook.cells if outputs.checked_exercise(cell) in (None, *wanted)
     ]
-    return nbformat.v4.writes(kept).encode()
+    return kept
 
 
 def _changes(
-    student: str, old: dict, grades: Grades, by_hand: dict[tuple[str, str], float]
-) -> list[Change]:
-    before = {e["exercise"]: e["points"] for e in old["exercises"]}
+    old: SubmissionRecord, grades: Grades, by_hand: Mapping[tuple[str, str], float]
+) -> list[PointsChange]:
+    before = {entry.exercise: entry.points for entry in old.exercises}
     return [
-        Change(
-            student,
-            answer.verdict.exercise,
-            before.get(answer.verdict.exercise, 0.0),
+        PointsChange(
+            old.student,
+            answer.exercise,
+            before.get(answer.exercise, 0.0),
             answer.verdict.points,
-            by_hand.get((student, answer.verdict.exercise + CHECK)),
+            by_hand.get((old.student, check_cell(answer.exercise))),
         )
         for answer in grades.answers
     ]
 
 
 def _store(
-    course: Course,
-    run: record.Run,
-    old: dict,
-    grades: Grades,
-    seeds: dict[str, tuple[int, ...]],
-    writer: GradebookWriter,
+    course: Course, run: RunRecord, old: SubmissionRecord, grades: Grades, writer: GradebookWriter
 ) -> None:
-    """Notebook, gradebook, record: in this order, as a record says that all is done."""
-    student, assignment = old["student"], run.assignment
-    answers = {answer.verdict.exercise: answer for answer in grades.answers}
-    path = _path(course, "autograded", student, assignment)
-    scores = {}
+    """Notebook, gradebook, record: in this order, as a record means that all is done."""
+    path = _path(course, "autograded", old.student, run.assignment)
+    scores: dict[str, float | None] = {}
     if path.is_file():
         notebook = nbformat.read(path, as_version=4)
-        for cell in notebook.cells:
-            if _is_check(cell) and _exercise_of(cell) in answers:
-                answer = answers[_exercise_of(cell)]
-                cell.outputs = verdict_outputs(answer, cell)
-                grade_id = cell.metadata.nbgrader["grade_id"]
-                scores[grade_id] = float(points_shown(answer.verdict.points, cell))
-        record.write_atomically(path, nbformat.v4.writes(notebook).encode())
-    comments = {name: comment_on(answer) for name, answer in answers.items()}
-    writer.write([Entry(student, scores, comments, {}, old)])
-    record.write_json(
-        record.verdict_path(course.root, assignment, student), _verdict(run, old, grades, seeds)
-    )
-
-
-def _verdict(run: record.Run, old: dict, grades: Grades, seeds: dict[str, tuple[int, ...]]) -> dict:
-    fresh = {e["exercise"]: e for e in as_records(grades, seeds)}
-    exercises = [fresh.pop(e["exercise"], e) for e in old["exercises"]] + list(fresh.values())
-    flags = [f for f in old["flags"] if not f.startswith(tuple(f"{e}: " for e in seeds))]
-    flags += [_flag(answer) for answer in grades.answers if _is_alarming(answer)]
-    return {
-        **old,
-        "run": run.run,
-        "exercises": exercises,
-        "points": sum(e["points"] for e in exercises),
-        "max_points": sum(e["max_points"] for e in exercises),
-        "flags": flags,
-        "seconds": grades.seconds,
-    }
-
-
-def _is_alarming(answer: Answered) -> bool:
-    return answer.box not in ("ok", "timeout", "memory")
-
-
-def _flag(answer: Answered) -> str:
-    return f"{answer.verdict.exercise}: {answer.message}"
-
-
-def _is_check(cell: NotebookNode) -> bool:
-    own = cell.metadata.get("nbgrader", {})
-    return cell.cell_type == "code" and bool(own.get("grade")) and not own.get("solution")
-
-
-def _exercise_of(cell: NotebookNode) -> str:
-    return cell.metadata.nbgrader["grade_id"].removesuffix(CHECK)
+        outputs.write_verdicts(notebook, grades, all_exercises=False)
+        judged = [check_cell(answer.exercise) for answer in grades.answers]
+        scores = {n: score for n, score in outputs.scores(notebook).items() if n in judged}
+        write_atomically(path, nbformat.v4.writes(notebook).encode())
+    new = with_verdicts(old, grades, run.run, old.written)
+    comments = {answer.exercise: outputs.comment_on(answer) for answer in grades.answers}
+    writer.write([Entry(new, scores, comments, old)])
+    archive.write_record(course.root, new)
 
 
 def _path(course: Course, step: str, student: str, assignment: str) -> Path:
-    return course.folder(step, record.folder_name(student), assignment) / f"{assignment}.ipynb"
+    return course.folder(step, archive.folder_name(student), assignment) / f"{assignment}.ipynb"
 
 
 def _read(course: Course, step: str, student: str, assignment: str) -> NotebookNode:

@@ -10,9 +10,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup, escape
 
-from autograder.grading import record
-from autograder.instructor.export import number
-from autograder.instructor.marks import Sheet
+from autograder.grading.record import RunRecord, SubmissionRecord
+from autograder.nbgrader_parts.marks import Sheet, number
 from course_utils import register
 
 PAGES = Path(__file__).with_name("pages")
@@ -28,16 +27,17 @@ def render(
     assignment: str,
     sheets: list[Sheet],
     max_score: float,
-    verdicts: dict[str, dict],
-    runs: list[record.Run],
+    records: dict[str, SubmissionRecord],
+    runs: list[RunRecord],
 ) -> str:
     """The report as one HTML page that needs no other file and runs no script."""
     there = [sheet for sheet in sheets if sheet.submitted]
-    unread = {student for student, v in verdicts.items() if v["status"] == "flagged"}
+    unread = {student for student, record in records.items() if not record.graded}
     absent = [s.name for s in sheets if not s.submitted and s.student not in unread]
     names = {sheet.student: sheet.name for sheet in sheets}
     scores = [sheet.score for sheet in there]
-    flagged, repaired = _sentences(verdicts, "flags", names), _sentences(verdicts, "repairs", names)
+    flagged = _sentences({s: [str(flag) for flag in r.flags] for s, r in records.items()}, names)
+    repaired = _sentences({s: list(r.repairs) for s, r in records.items()}, names)
     exercises = _exercises(there)
     waiting = sum(1 for sheet in there if sheet.waiting)
     bins = _bins(scores, max_score)
@@ -60,8 +60,8 @@ def render(
         bins=bins,
         histogram=histogram(bins),
         exercises=exercises,
-        misconceptions=_misconceptions(verdicts, names, len(there)),
-        properties=_properties(verdicts),
+        misconceptions=_misconceptions(records, names, len(there)),
+        properties=_properties(records),
         flags=flagged,
         repairs=repaired,
         absent=absent,
@@ -164,14 +164,17 @@ def _hardest(exercises: list[dict]) -> str:
     return f"The hardest exercise was {hardest['title']}, with {hardest['percent']} percent."
 
 
-def _misconceptions(verdicts: dict[str, dict], names: dict[str, str], handed_in: int) -> list[dict]:
-    who, what = defaultdict(list), {}
-    for student, verdict in verdicts.items():
-        for exercise in verdict.get("exercises", []):
-            if exercise.get("misconception"):
-                key = (exercise["exercise"], exercise["misconception"])
+def _misconceptions(
+    records: dict[str, SubmissionRecord], names: dict[str, str], handed_in: int
+) -> list[dict]:
+    who: dict[tuple[str, str], list[str]] = defaultdict(list)
+    what = {}
+    for student, record in records.items():
+        for entry in record.exercises:
+            if entry.misconception:
+                key = (entry.exercise, entry.misconception)
                 who[key].append(names.get(student, student))
-                what[key] = exercise
+                what[key] = entry
     found, most = [], max((len(students) for students in who.values()), default=1)
     for (exercise, name), students in sorted(who.items(), key=lambda item: -len(item[1])):
         share = len(students) / max(1, handed_in)
@@ -182,21 +185,21 @@ def _misconceptions(verdicts: dict[str, dict], names: dict[str, str], handed_in:
                 "count": len(students),
                 "share": f"{len(students) / most:.3f}",
                 "percent": round(100 * share),
-                "sentence": what[exercise, name].get("sentence", ""),
-                "hint": what[exercise, name].get("hint", ""),
+                "sentence": what[exercise, name].sentence,
+                "hint": what[exercise, name].hint,
                 "students": sorted(students),
             }
         )
     return found
 
 
-def _properties(verdicts: dict[str, dict], most: int = 8) -> list[dict]:
-    counts = defaultdict(int)
-    for verdict in verdicts.values():
-        for exercise in verdict.get("exercises", []):
-            for prop in exercise.get("properties", []):
-                if not prop["passed"]:
-                    counts[exercise["exercise"], prop["name"]] += 1
+def _properties(records: dict[str, SubmissionRecord], most: int = 8) -> list[dict]:
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for record in records.values():
+        for entry in record.exercises:
+            for finding in entry.findings:
+                if not finding.passed:
+                    counts[entry.exercise, finding.name] += 1
     ordered = sorted(counts.items(), key=lambda item: -item[1])[:most]
     return [
         {"exercise": _exercise_title(exercise), "name": name, "count": count}
@@ -205,10 +208,9 @@ def _properties(verdicts: dict[str, dict], most: int = 8) -> list[dict]:
 
 
 def _sentences(
-    verdicts: dict[str, dict], field: str, names: dict[str, str]
+    by_student: dict[str, list[str]], names: dict[str, str]
 ) -> list[tuple[str, list[str]]]:
-    found = [(names.get(student, student), v.get(field) or []) for student, v in verdicts.items()]
-    return sorted((who, list(sentences)) for who, sentences in found if sentences)
+    return sorted((names.get(who, who), said) for who, said in by_student.items() if said)
 
 
 def _row(sheet: Sheet, exercises: list[dict]) -> dict:
@@ -221,7 +223,7 @@ def _row(sheet: Sheet, exercises: list[dict]) -> dict:
     return {"name": sheet.name, "cells": cells, "late": late, "score": number(sheet.score)}
 
 
-def _run(run: record.Run) -> dict:
+def _run(run: RunRecord) -> dict:
     return {
         "started": run.started.replace("T", " ").removesuffix("+00:00") + " UTC",
         "submissions": run.submissions,

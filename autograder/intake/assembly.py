@@ -58,7 +58,6 @@ def assemble(
             outputs = harmless_outputs(owned[-1].outputs) if owned else []
             if outputs:
                 cell["outputs"] = outputs
-                cell.metadata["student_output"] = True
         cells.append(cell)
         cells += [own(_carried_cell(part)) for part in after.get(place.index, ())]
         cells += [own(cell) for cell in extras.get(place.index, ())]

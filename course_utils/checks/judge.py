@@ -244,16 +244,17 @@ def _stored(exercise_id: str) -> dict[str, np.ndarray]:
 
 
 def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
-    """Draw the questions of an exercise. `student` matters where each has numbers of their own."""
+    """Draw the questions of an exercise. `student` matters where each has their own numbers."""
     exercise = load(exercise_id)
     seeds = tuple(int(s) for s in seeds)
-    extra = {} if student is None or not _personal(exercise) else {"student": student}
+    extra = {} if student is None or not is_personal(exercise_id) else {"student": student}
     asks = tuple(tuple(exercise.asks(np.random.default_rng(s), **extra)) for s in seeds)
     return Plan(exercise_id, seeds, asks)
 
 
-def _personal(exercise: Exercise) -> bool:
-    code = getattr(exercise.asks, "__code__", None)
+def is_personal(exercise_id: str) -> bool:
+    """Whether each student has their own numbers in this exercise."""
+    code = getattr(load(exercise_id).asks, "__code__", None)
     return code is not None and "student" in code.co_varnames[: code.co_argcount]
 
 

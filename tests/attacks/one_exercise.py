@@ -1,6 +1,5 @@
 """A notebook with one exercise, for answers that should be graded without the whole course."""
 
-import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.grading.grade import Task, draw_seeds, grade
@@ -29,5 +28,4 @@ def notebook(answer, written="", tags=()):
 
 def grade_answer(answer, box, student="mallory"):
     """The grades of a submission whose only answer is this cell."""
-    content = nbformat.v4.writes(notebook(answer)).encode()
-    return grade(Task(student, "03_attention", content, draw_seeds([EXERCISE])), box)
+    return grade(Task(student, notebook(answer), draw_seeds([EXERCISE])), box)

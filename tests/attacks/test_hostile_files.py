@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.box import why_unavailable
-from autograder.grading.run import Options, grade_class
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import (
     ASSIGNMENT,
     EXERCISE,
@@ -122,26 +122,26 @@ def graded(tmp_path_factory):
     run, verdicts = grade_class(Options(ASSIGNMENT, (folder,), course))
     after = {str(p) for p in Path(folder.parent).rglob("*") if course not in p.parents}
     assert after == before
-    return run, {v["student"]: v for v in verdicts}, course
+    return run, {v.student: v for v in verdicts}, course
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "shadow"])
 def test_a_hostile_notebook_gets_no_points(name, graded):
     _, verdicts, _ = graded
-    assert verdicts[name]["points"] == 0
+    assert verdicts[name].points == 0
 
 
 def test_the_honest_student_beside_them_gets_all_points(graded):
     run, verdicts, _ = graded
-    assert verdicts["honest"]["points"] == verdicts["honest"]["max_points"] == 8
+    assert verdicts["honest"].points == verdicts["honest"].max_points == 8
     assert run.graded + run.flagged == run.submissions
 
 
 def test_what_cannot_be_read_is_flagged(graded):
     _, verdicts, _ = graded
     for name in ("broken", "deep"):
-        assert verdicts[name]["status"] == "flagged"
-        assert verdicts[name]["flags"]
+        assert verdicts[name].status == "flagged"
+        assert verdicts[name].flags
 
 
 def test_nobody_gets_more_than_a_cell_is_worth(graded):
@@ -175,9 +175,9 @@ def test_an_archive_cannot_write_outside_or_blow_up(tmp_path):
             nested.writestr(f"{ASSIGNMENT}.ipynb", bytes(300 << 20))
         file.writestr("nested/again.zip", inner.getvalue())
     run, verdicts = grade_class(Options(ASSIGNMENT, (archive,), course))
-    points = {v["student"]: v["points"] for v in verdicts}
+    points = {v.student: v.points for v in verdicts}
     assert points["ann"] == 8
     assert sum(p > 0 for p in points.values()) == 1
     assert not (tmp_path.parent / "escaped").exists() and not Path("/absolute").exists()
-    assert "root:" not in json.dumps(verdicts)
+    assert "root:" not in repr(verdicts)
     assert {p.name for p in tmp_path.iterdir()} == {"class.zip", "course"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.box import why_unavailable
-from autograder.grading.run import Options, grade_class
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.browser import browser, new_page, screenshots, serve  # noqa: F401
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN, cell_of, hand_in, submission
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder import build, run
+from autograder import build, run_notebooks
 from autograder.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,9 @@ def test_a_notebook_that_fails_is_named_with_its_cell_and_the_reason(tmp_path):
     cells = [nbformat.v4.new_code_cell("x = 1"), nbformat.v4.new_code_cell("x / 0")]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": build.KERNEL})
     nbformat.write(notebook, tmp_path / "00_start_here.ipynb")
-    result = run.run_one(tmp_path / "00_start_here.ipynb", "00_start_here", False, "smoke")
+    result = run_notebooks.run_one(
+        tmp_path / "00_start_here.ipynb", "00_start_here", False, "smoke"
+    )
     assert not result.fine
     assert "00_start_here, cell" in result.problem and "ZeroDivisionError" in result.problem
 
@@ -125,5 +127,5 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
 def test_a_missing_kernel_gets_a_sentence_with_the_remedy():
     from jupyter_client.kernelspec import NoSuchKernel
 
-    said = run._explain("03_attention", NoSuchKernel("python3"))
+    said = run_notebooks._explain("03_attention", NoSuchKernel("python3"))
     assert "the kernel 'python3' is missing" in said and "ipykernel install" in said

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder import run
+from autograder import run_notebooks as running
 
 
 @pytest.mark.parametrize(("unsolved", "shares"), [(False, [1]), (True, [2, 2])])
@@ -13,9 +13,9 @@ def test_a_notebook_that_runs_alone_gets_all_cores(monkeypatch, unsolved, shares
 
     def not_run(path, name, solved, budget, jobs, keep):
         seen.append(jobs)
-        return run.Run(name, solved, 0.0, None, 0.0)
+        return running.NotebookRun(name, solved, 0.0, None, 0.0)
 
-    monkeypatch.setattr(run, "ProcessPoolExecutor", ThreadPoolExecutor)
-    monkeypatch.setattr(run, "run_one", not_run)
-    found = list(run.run_all(["00_start_here"], "smoke", jobs=8, unsolved=unsolved))
+    monkeypatch.setattr(running, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(running, "run_one", not_run)
+    found = list(running.run_all(["00_start_here"], "smoke", jobs=8, unsolved=unsolved))
     assert len(found) == len(shares) and seen == shares

@@ -40,7 +40,7 @@ def test_questions_are_drawn_and_oracles_found_without_torch():
     """The grader's own process needs none; importing it costs more than grading ten answers."""
     script = """
 import contextlib, sys
-import autograder.grading.run
+import autograder.whole_class.grade_class
 from course_utils import register
 from course_utils.checks import judge
 

@@ -6,7 +6,7 @@ import copy
 import json
 from pathlib import Path
 
-from autograder.grading.releases import read_release
+from autograder.grading.releases import release_notebook
 
 ASSIGNMENT = "03_attention"
 EXERCISE = "dot-prod-attention"
@@ -28,7 +28,7 @@ NOTHING = "class DotProdAttention(nn.Module):\n    pass"
 
 def submission(answer: str = RIGHT, written: str | None = None):
     """The release notebook with these answers."""
-    notebook = copy.deepcopy(read_release(ASSIGNMENT))
+    notebook = copy.deepcopy(release_notebook(ASSIGNMENT))
     cell_of(notebook, EXERCISE).source = answer
     if written is not None:
         cell_of(notebook, WRITTEN).source = written

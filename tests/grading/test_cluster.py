@@ -8,8 +8,8 @@ import time
 import pytest
 
 from autograder.box import why_unavailable
-from autograder.grading import workers
-from autograder.grading.run import Options, grade_class
+from autograder.whole_class import workers
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import (
     ASSIGNMENT,
     NO_TANH,
@@ -53,9 +53,7 @@ def test_a_killed_worker_costs_only_time_and_the_grades_are_the_same(tmp_path):
         assert killed.is_set()
     assert run.graded == 24 and run.flagged == 0
     assert run.where.startswith("tcp://127.0.0.1")
-    assert [(v["student"], v["points"]) for v in there] == [
-        (v["student"], v["points"]) for v in here
-    ]
+    assert [(v.student, v.points) for v in there] == [(v.student, v.points) for v in here]
 
 
 @pytest.mark.parametrize("address", ["tcp://10.1.2.3:8786", "grading.example.org:8786", "ws://h:1"])

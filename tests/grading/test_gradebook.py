@@ -9,9 +9,11 @@ from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
-from autograder.grading import course as course_folder
-from autograder.grading.gradebook import Entry, GradebookWriter
+from autograder.grading.record import SubmissionRecord
 from autograder.intake import Student
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
+from autograder.whole_class.course_directory import prepare_course
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN
 
 CHECK = f"{EXERCISE}-check"
@@ -21,18 +23,19 @@ CHECK = f"{EXERCISE}-check"
 def prepared(tmp_path_factory):
     """A course directory with the assignment in its gradebook and nobody graded."""
     folder = tmp_path_factory.mktemp("prepared")
-    course_folder.prepare(folder, ASSIGNMENT, course_folder.gradebook_url(folder))
+    prepare_course(folder, ASSIGNMENT, gradebook_url(folder))
     return folder
 
 
 @pytest.fixture
 def url(prepared, tmp_path):
     copy = Path(shutil.copytree(prepared, tmp_path / "course"))
-    return course_folder.gradebook_url(copy)
+    return gradebook_url(copy)
 
 
-def entry(student, points=8.0, **more):
-    return Entry(student, {CHECK: points, WRITTEN: None}, {EXERCISE: f"{points:g} points"}, **more)
+def entry(student, points=8.0, status="graded", **more):
+    record = SubmissionRecord("run", student, ASSIGNMENT, "file.ipynb", status=status)
+    return Entry(record, {CHECK: points, WRITTEN: None}, {EXERCISE: f"{points:g} points"}, **more)
 
 
 def write(url, *entries, roster=(), config=None):
@@ -51,7 +54,7 @@ def person(url, name):
 
 def test_new_and_known_submissions_of_one_batch_get_their_scores_and_comments(url):
     write(url, entry("ann", 3.0))
-    write(url, entry("bob", 5.0), entry("ann", 8.0), entry("cem", 0.0, graded=False))
+    write(url, entry("bob", 5.0), entry("ann", 8.0), entry("cem", 0.0, status="flagged"))
     with Gradebook(url) as book:
         for student, points in (("ann", 8.0), ("bob", 5.0)):
             grade = book.find_grade(CHECK, ASSIGNMENT, ASSIGNMENT, student)

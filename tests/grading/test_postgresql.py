@@ -12,8 +12,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.box import why_unavailable
-from autograder.grading.course import with_driver
-from autograder.grading.run import Options, grade_class
+from autograder.nbgrader_parts.database import with_driver
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, NO_TANH, RIGHT, hand_in, submission
 
 pytestmark = [

@@ -21,8 +21,9 @@ from cryptography.x509.oid import NameOID
 
 from autograder.box import why_unavailable
 from autograder.cli import main
-from autograder.grading import course as course_folder
-from autograder.grading.run import Options, grade_class
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.whole_class.course_directory import prepare_course
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import ASSIGNMENT, NO_TANH, NOTHING, RIGHT, hand_in, submission
 
 pytestmark = [
@@ -116,7 +117,7 @@ def handed_in(tmp_path_factory):
 def prepared(tmp_path_factory):
     """A course directory with the assignment in its gradebook: making one takes seconds."""
     folder = tmp_path_factory.mktemp("prepared")
-    course_folder.prepare(folder, ASSIGNMENT, course_folder.gradebook_url(folder))
+    prepare_course(folder, ASSIGNMENT, gradebook_url(folder))
     return folder
 
 
@@ -146,7 +147,7 @@ def test_a_class_on_a_cluster_over_tls_gets_the_grades_it_gets_here(cluster, han
     assert said["where"] == address and said["graded"] == len(ANSWERS)
     _, here = grade_class(Options(ASSIGNMENT, (handed_in,), courses[0]))
     there = [(r["student"], r["points"], r["flags"]) for r in said["results"]]
-    assert there == [(v["student"], v["points"], v["flags"]) for v in here]
+    assert there == [(v.student, v.points, list(map(str, v.flags))) for v in here]
     assert there[0][1] == 8
 
 

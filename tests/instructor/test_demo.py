@@ -6,8 +6,8 @@ import random
 import nbformat
 import pytest
 
-from autograder.grading.course import CourseError
-from autograder.grading.releases import read_release
+from autograder.course_files import CourseError
+from autograder.grading.releases import release_notebook
 from autograder.instructor import demo
 from autograder.intake import collect, read_roster
 
@@ -58,7 +58,7 @@ def test_every_repairable_file_is_repaired_by_intake(tmp_path):
         folder = tmp_path / file.student
         folder.mkdir()
         (folder / file.name).write_bytes(file.content)
-    found = {s.student: s for s in collect(tmp_path, {NAME: read_release(NAME)})}
+    found = {s.student: s for s in collect(tmp_path, {NAME: release_notebook(NAME)})}
     for file in files:
         submission = found[file.student]
         if file.kind == "cut short":

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.instructor.export import FORMULA, Column, canvas, harmless, moodle, plain_csv
-from autograder.instructor.marks import Mark, Sheet
 from autograder.intake import Student
+from autograder.nbgrader_parts.exporters import FORMULA, Column, canvas, harmless, moodle, plain_csv
+from autograder.nbgrader_parts.marks import Mark, Sheet
 
 STUDENTS = [
     Student("jdoe", "Jane", "Doe", "Jane.Doe@uni.example", "123", "A", "S1"),

@@ -4,7 +4,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.instructor.course import open_course, open_gradebook
-from autograder.instructor.late import DAY, LateDays, refresh_penalties
+from autograder.instructor.late import DAY, LateDays
+from autograder.nbgrader_parts.configuration import own_settings
+from autograder.nbgrader_parts.late import refresh_penalties
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ def test_a_mark_by_hand_changes_the_penalty_of_a_late_submission(course):
         written = next(g for g in late.notebooks[0].grades if g.cell.cell_type == "markdown")
         written.manual_score = 1.0
         gradebook.db.commit()
-        refresh_penalties(opened, gradebook, ["03_attention"])
+        refresh_penalties(gradebook, own_settings(opened.root), ["03_attention"])
     with Gradebook(opened.db_url) as gradebook:
         after = gradebook.find_submission("03_attention", student).late_submission_penalty
     assert after == pytest.approx(before + 0.1 * days)

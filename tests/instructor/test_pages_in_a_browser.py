@@ -1,8 +1,11 @@
 """Report and feedback in chromium: nothing overflows, nothing runs, nothing is fetched."""
 
+from dataclasses import replace
+
 import pytest
 
-from autograder.grading import record
+from autograder.grading import archive
+from autograder.grading.record import Flag
 
 pytestmark = [pytest.mark.browser, pytest.mark.box]
 NAME = "03_attention"
@@ -82,12 +85,15 @@ def test_feedback_fits_on_paper(browser, screenshots, demonstration):
 
 
 def test_no_script_of_a_student_runs_in_the_report(browser, course, autograder):
-    verdict = record.verdicts(course, NAME)[0]
+    first = archive.records(course, NAME)[0]
     attack = "<img src=x onerror='document.title=1'><script>document.title=1</script>"
-    verdict["flags"] = verdict["repairs"] = [attack]
-    for exercise in verdict["exercises"]:
-        exercise.update(misconception=attack, sentence=attack, hint=attack)
-    record.write_json(record.verdict_path(course, NAME, verdict["student"]), verdict)
+    exercises = [
+        replace(e, misconception=attack, sentence=attack, hint=attack) for e in first.exercises
+    ]
+    flags, repairs = (Flag("intake", attack),), (attack,)
+    archive.write_record(
+        course, replace(first, flags=flags, repairs=repairs, exercises=tuple(exercises))
+    )
     assert autograder("report", NAME, "--course", course).exit_code == 0
     page = browser.new_page()
     page.goto((course / "reports" / f"{NAME}.html").as_uri())

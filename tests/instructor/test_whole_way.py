@@ -3,13 +3,14 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading import record
+from autograder.grading import archive, record
 from autograder.instructor import regrade as regrading
 from autograder.instructor.course import open_course
 
@@ -51,18 +52,18 @@ def test_the_demonstration_leaves_a_full_folder_alone(tmp_path, autograder):
 
 def test_the_hostile_submission_gets_no_points(demonstration):
     folder, _ = demonstration
-    verdicts = record.verdicts(folder, NAME)
-    hostile = [v for v in verdicts if any(e["box"] != "ok" for e in v["exercises"])]
+    verdicts = archive.records(folder, NAME)
+    hostile = [v for v in verdicts if any(e.box != "ok" for e in v.exercises)]
     assert len(hostile) == 1
-    assert hostile[0]["points"] == 0
-    assert hostile[0]["flags"]
+    assert hostile[0].points == 0
+    assert hostile[0].flags
 
 
 def test_right_answers_have_all_points_and_misconceptions_are_named(demonstration):
     folder, _ = demonstration
-    exercises = [e for v in record.verdicts(folder, NAME) for e in v["exercises"]]
-    assert sum(e["passed"] for e in exercises) >= 3
-    assert len({e["misconception"] for e in exercises if e["misconception"]}) >= 3
+    exercises = [e for v in archive.records(folder, NAME) for e in v.exercises]
+    assert sum(e.passed for e in exercises) >= 3
+    assert len({e.misconception for e in exercises if e.misconception}) >= 3
 
 
 def test_export_writes_what_canvas_and_moodle_import(course, autograder):
@@ -99,12 +100,12 @@ def test_the_report_counts_what_the_records_say(course, autograder):
     page = (course / "reports" / f"{NAME}.html").read_text(encoding="utf-8")
     assert "14 of 14 students handed in" in page
     assert "<script" not in page and "http://" not in page and "https://" not in page
-    for verdict in record.verdicts(course, NAME):
-        for exercise in verdict["exercises"]:
-            if exercise["misconception"]:
-                title = exercise["misconception"].replace("-", " ").capitalize()
+    for verdict in archive.records(course, NAME):
+        for exercise in verdict.exercises:
+            if exercise.misconception:
+                title = exercise.misconception.replace("-", " ").capitalize()
                 assert title in page
-    for seed in record.runs(course, NAME)[-1].seeds["dot-prod-attention"]:
+    for seed in archive.runs(course, NAME)[-1].seeds["dot-prod-attention"]:
         assert str(seed) in page
     assert 'role="img"' in page and "The same as a table" in page
 
@@ -124,22 +125,22 @@ def test_the_report_knows_names_and_absentees_from_the_roster(course, autograder
 
 def test_feedback_shows_points_and_messages_and_nothing_hidden(course, autograder):
     verdict = next(
-        v for v in record.verdicts(course, NAME) if any(e["misconception"] for e in v["exercises"])
+        v for v in archive.records(course, NAME) if any(e.misconception for e in v.exercises)
     )
-    result = autograder("feedback", NAME, "--course", course, "--student", verdict["student"])
+    result = autograder("feedback", NAME, "--course", course, "--student", verdict.student)
     assert result.exit_code == 0, result.output
-    page = (course / "feedback" / verdict["student"] / NAME / f"{NAME}.html").read_text("utf-8")
-    exercise = next(e for e in verdict["exercises"] if e["misconception"])
-    assert exercise["sentence"] in page
-    for prop in exercise["properties"]:
-        assert prop["name"].replace("'", "&#x27;") in page
+    page = (course / "feedback" / verdict.student / NAME / f"{NAME}.html").read_text("utf-8")
+    exercise = next(e for e in verdict.exercises if e.misconception)
+    assert exercise.sentence in page
+    for finding in exercise.findings:
+        assert finding.name.replace("'", "&#x27;") in page
     for secret in ("HIDDEN TESTS", "hidden_check", "MARK SCHEME", "Rubric", "Model answer"):
         assert secret not in page
     assert "<script" not in page
 
 
 def test_a_script_in_a_students_text_is_only_text_in_the_feedback(course, autograder):
-    student = next(v["student"] for v in record.verdicts(course, NAME) if v["written"])
+    student = next(v.student for v in archive.records(course, NAME) if v.written)
     path = course / "autograded" / student / NAME / f"{NAME}.ipynb"
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
@@ -194,30 +195,29 @@ def test_regrading_leaves_marks_by_hand_and_the_pile_as_they_are(course, autogra
 
 def test_a_fixed_check_shows_who_from_and_to(course, autograder):
     """The stored verdict is made wrong, as a broken check would have; regrading mends it."""
-    verdict = next(v for v in record.verdicts(course, NAME) if v["points"] == 8)
-    verdict["exercises"][0]["points"] = verdict["points"] = 2.0
-    record.write_json(record.verdict_path(course, NAME, verdict["student"]), verdict)
+    verdict = next(v for v in archive.records(course, NAME) if v.points == 8)
+    spoilt = replace(verdict.exercises[0], points=2.0)
+    archive.write_record(course, replace(verdict, exercises=(spoilt,)))
     result = autograder(
-        "regrade", NAME, "--course", course, "--student", verdict["student"],
+        "regrade", NAME, "--course", course, "--student", verdict.student,
         "--exercise", "dot-prod-attention",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "Points changed for 1 answer:" in result.output
-    assert re.search(rf"{verdict['student']}.*dot-prod-attention.*2.*8", result.output)
-    after = record.read_json(record.verdict_path(course, NAME, verdict["student"]))
-    assert after["points"] == 8
-    assert len(record.runs(course, NAME)) == 2
+    assert re.search(rf"{verdict.student}.*dot-prod-attention.*2.*8", result.output)
+    assert archive.read_record(course, NAME, verdict.student).points == 8
+    assert len(archive.runs(course, NAME)) == 2
 
 
 def test_regrading_one_student_leaves_the_others_alone(course):
-    before = {v["student"]: v["run"] for v in record.verdicts(course, NAME)}
-    student = next(v["student"] for v in record.verdicts(course, NAME) if v["status"] == "graded")
+    before = {v.student: v.run for v in archive.records(course, NAME)}
+    student = next(v.student for v in archive.records(course, NAME) if v.graded)
     regrading.regrade(open_course(course), NAME, [student])
-    after = {v["student"]: v["run"] for v in record.verdicts(course, NAME)}
+    after = {v.student: v.run for v in archive.records(course, NAME)}
     assert {name for name in before if before[name] != after[name]} == {student}
 
 
 def test_the_records_are_json_that_the_commands_can_read_again(demonstration):
     folder, _ = demonstration
-    for path in (folder / record.FOLDER / "verdicts" / NAME).glob("*.json"):
+    for path in (folder / archive.FOLDER / "verdicts" / NAME).glob("*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["format"] == record.FORMAT

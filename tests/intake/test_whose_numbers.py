@@ -6,8 +6,8 @@ import json
 import nbformat
 import pytest
 
-from autograder.grading.answers import cells_to_run
-from autograder.grading.releases import read_release
+from autograder.grading.releases import release_notebook
+from autograder.grading.what_to_run import cells_to_run
 from autograder.intake import collect
 from course_utils.by_hand import practice
 
@@ -22,14 +22,14 @@ def own_numbers(monkeypatch):
 
 def handed_in(folder, source, change=lambda notebook, cell: None, student="ann"):
     """What intake makes of a notebook whose id cell holds `source`."""
-    notebook = copy.deepcopy(read_release(NAME))
+    notebook = copy.deepcopy(release_notebook(NAME))
     cell = next(c for c in notebook.cells if c.source.endswith(FIRST))
     cell.source = source
     change(notebook, cell)
     path = folder / student / f"{NAME}.ipynb"
     path.parent.mkdir()
     path.write_text(json.dumps(notebook))
-    (submission,) = collect(folder, {NAME: read_release(NAME)})
+    (submission,) = collect(folder, {NAME: release_notebook(NAME)})
     assert submission.student == student
     assert submission.notebook is not None
     return submission

@@ -12,13 +12,14 @@ from pathlib import Path
 import nbformat
 
 from autograder import build
+from autograder.cell_names import check_cell
 from course_utils import register
 
 BUDGETS = ("smoke", "quick", "full")
 
 
 @dataclass(frozen=True)
-class Run:
+class NotebookRun:
     """One notebook's way from top to bottom."""
 
     notebook: str
@@ -40,7 +41,7 @@ def run_all(
     solved=True,
     unsolved=False,
     keep: Path | None = None,
-) -> Iterator[Run]:
+) -> Iterator[NotebookRun]:
     """Run the notebooks over `jobs` processes; each result as soon as it is there."""
     with tempfile.TemporaryDirectory(prefix="attention-run-") as folder:
         course = Path(folder)
@@ -56,7 +57,7 @@ def run_all(
 
 def run_one(
     path: Path, name: str, solved: bool, budget: str, jobs: int = 1, keep: Path | None = None
-) -> Run:
+) -> NotebookRun:
     """Run one notebook in a folder of its own, so that what it writes disturbs nobody."""
     import papermill
 
@@ -87,13 +88,13 @@ def run_one(
                 keep.mkdir(parents=True, exist_ok=True)
                 suffix = "" if solved else "_unsolved"
                 nbformat.write(done, keep / f"{name}{suffix}.ipynb")
-    return Run(name, solved, time.monotonic() - started, points, possible, problem)
+    return NotebookRun(name, solved, time.monotonic() - started, points, possible, problem)
 
 
 def _points(notebook: nbformat.NotebookNode, exercise_id: str) -> float:
     """What the check cell of an exercise gave, read as nbgrader reads it."""
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == f"{exercise_id}-check":
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == check_cell(exercise_id):
             for output in cell.outputs:
                 if output.output_type == "execute_result":
                     return float(output.data["text/plain"])

@@ -6,14 +6,17 @@ import atexit
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from autograder.box import Box
-from autograder.grading.grade import BoxFailed
-from autograder.grading.student import Finished, Setting, complete, prepare
+from autograder.grading.student import Finished, Setting, complete, take_in
+from autograder.grading.verdict import BoxFailed
 from autograder.intake import HandedIn
 
-Done = tuple[int, object | BaseException]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Done = tuple[int, Result | BaseException]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -25,9 +28,11 @@ class ClusterUnreachable(RuntimeError):
     """No scheduler answers there, or it does not let us in."""
 
 
-def windowed(submit: Callable[[object], Future], tasks: Iterable, most: int) -> Iterator[Done]:
+def windowed(
+    submit: Callable[[Item], Future[Result]], tasks: Iterable[Item], most: int
+) -> Iterator[Done[Result]]:
     """Keep at most `most` tasks under way, so that memory stays flat however long the class is."""
-    under_way: dict[Future, int] = {}
+    under_way: dict[Future[Result], int] = {}
     numbered = enumerate(tasks)
     for index, task in numbered:
         under_way[submit(task)] = index
@@ -37,7 +42,7 @@ def windowed(submit: Callable[[object], Future], tasks: Iterable, most: int) -> 
         yield from finished(under_way)
 
 
-def finished(under_way: dict[Future, int]) -> Iterator[Done]:
+def finished(under_way: dict[Future[Result], int]) -> Iterator[Done[Result]]:
     done, _ = wait(under_way, return_when=FIRST_COMPLETED)
     for future in done:
         index = under_way.pop(future)
@@ -45,8 +50,10 @@ def finished(under_way: dict[Future, int]) -> Iterator[Done]:
         yield index, (future.result() if problem is None else problem)
 
 
-def side_by_side(work: Callable, tasks: Iterable, jobs: int) -> Iterator[Done]:
-    """Do the work for each task on this machine, `jobs` at a time: its number and what came of it."""
+def side_by_side(
+    work: Callable[[Item], Result], tasks: Iterable[Item], jobs: int
+) -> Iterator[Done[Result]]:
+    """Do the work for each task on this machine, `jobs` at a time: its number and its result."""
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
     try:
         yield from windowed(lambda task: pool.submit(work, task), tasks, 3 * jobs)
@@ -84,7 +91,7 @@ def connected(address: str):
 
 def finish_on_cluster(
     tasks: Iterable[HandedIn], setting: Setting, address: str, unsafe: bool
-) -> Iterator[Done]:
+) -> Iterator[Done[Finished]]:
     """Send each student's files to a dask scheduler; a lost worker's tasks go to the others."""
     check_address(address)
     from distributed import as_completed
@@ -128,4 +135,4 @@ def finish_on_worker(task: HandedIn, setting: Setting, unsafe: bool) -> Finished
             box.start()
             atexit.register(box.close)
             _boxes[unsafe] = box
-    return complete(prepare(task, setting), setting, _boxes[unsafe])
+    return complete(take_in(task, setting), setting, _boxes[unsafe])

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.cell_names import CHECK, exercise_of
 from course_utils import register
-
-CHECK = "-check"
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunnableCell:
     """A code cell to run. `answer` is the exercise it answers, empty for a setup cell."""
 
     source: str
     answer: str = ""
 
 
-def cells_to_run(notebook: NotebookNode) -> tuple[Cell, ...]:
+def cells_to_run(notebook: NotebookNode) -> tuple[RunnableCell, ...]:
     """The setup cells and the answer cells, in the order of the notebook."""
     found = []
     for cell in notebook.cells:
@@ -28,9 +27,9 @@ def cells_to_run(notebook: NotebookNode) -> tuple[Cell, ...]:
             continue
         own = cell.metadata.get("nbgrader", {})
         if own.get("solution"):
-            found.append(Cell(cell.source, own.get("grade_id", "")))
+            found.append(RunnableCell(cell.source, own.get("grade_id", "")))
         elif "setup" in cell.metadata.get("tags", []):
-            found.append(Cell(cell.source))
+            found.append(RunnableCell(cell.source))
     return tuple(found)
 
 
@@ -59,7 +58,7 @@ def checked_exercises(notebook: NotebookNode) -> tuple[str, ...]:
         own = cell.metadata.get("nbgrader", {})
         name = own.get("grade_id", "")
         if own.get("grade") and not own.get("solution") and name.endswith(CHECK):
-            exercise = name.removesuffix(CHECK)
+            exercise = exercise_of(name)
             if exercise in known:
                 found.append(exercise)
     return tuple(dict.fromkeys(found))
@@ -83,7 +82,7 @@ def names_defined_and_used(source: str) -> tuple[set[str], set[str]] | None:
     return defined, used
 
 
-def cells_for(exercise: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+def cells_for(exercise: str, cells: tuple[RunnableCell, ...]) -> tuple[RunnableCell, ...]:
     """The setup cells, the answer to one exercise, and the answers it builds on.
 
     Used when a whole notebook failed: an endless loop in one answer must not cost the points of

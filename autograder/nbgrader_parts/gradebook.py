@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
-from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from sqlalchemy.exc import OperationalError
+from traitlets.config import Config
 
-from autograder.grading.preprocessors import settle_review
+from autograder.cell_names import exercise_of
+from autograder.grading.record import SubmissionRecord, WrittenRecord
 from autograder.intake import Student as Person
+from autograder.nbgrader_parts.late import late_penalty, late_plugin
 
 DETAILS = ("first_name", "last_name", "email")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the gradebook is to know about one submission."""
+    """What the gradebook is to know about one submission, and its record before, if any."""
 
-    student: str
-    scores: dict[str, float | None]
-    comments: dict[str, str | None]
-    written: dict[str, dict] = field(default_factory=dict)
-    before: dict | None = None
-    timestamp: datetime | None = None
-    graded: bool = True
+    record: SubmissionRecord
+    scores: Mapping[str, float | None]
+    comments: Mapping[str, str | None]
+    before: SubmissionRecord | None = None
+    timestamp: datetime | None = None  # only where files were handed in anew
+
+    @property
+    def student(self) -> str:
+        return self.record.student
 
 
 class GradebookWriter:
     """Writes entries of one assignment through nbgrader's own objects."""
 
-    def __init__(self, url: str, assignment: str, config=None, roster: Iterable[Person] = ()):
+    def __init__(
+        self,
+        url: str,
+        assignment: str,
+        config: Config | None = None,
+        roster: Iterable[Person] = (),
+    ):
         self.assignment = assignment
         self.gradebook = Gradebook(url)
         self.known = {person.id: details(person) for person in roster}
@@ -59,7 +75,7 @@ class GradebookWriter:
             there = self._submissions(entries)
             with self.session.no_autoflush:
                 for entry in entries:
-                    if entry.graded:
+                    if entry.record.graded:
                         self._write_one(entry, there.get(entry.student))
             self.session.commit()
             self.students |= new
@@ -105,33 +121,23 @@ class GradebookWriter:
                 name = self.names.get(grade.cell_id)
                 if name in entry.scores:
                     grade.auto_score = entry.scores[name]
-                    settle_review(grade, name, entry.before, entry.written)
+                    settle_review(grade, name, entry.before, entry.record.written)
             for comment in notebook.comments:
                 name = self.names.get(comment.cell_id)
                 if name in entry.comments:
                     comment.auto_comment = entry.comments[name]
             self._penalise(submission, notebook)
 
-    def _penalise(self, submission, notebook) -> None:
+    def _penalise(self, submission: SubmittedAssignment, notebook: SubmittedNotebook) -> None:
         """As nbgrader's AssignLatePenalties, which by default takes nothing off."""
         notebook.late_submission_penalty = None
-        seconds = submission.total_seconds_late
-        if seconds > 0:
+        if submission.total_seconds_late > 0:
             self.session.flush()
             self.session.refresh(notebook)
-            penalty = self.late.late_submission_penalty(
-                submission.student_id, notebook.score, seconds
-            )
-            if penalty is not None:
-                notebook.late_submission_penalty = max(0.0, min(penalty, notebook.score))
+            notebook.late_submission_penalty = late_penalty(self.late, submission, notebook)
 
     def close(self) -> None:
         self.gradebook.close()
-
-
-def late_plugin(config) -> LateSubmissionPlugin:
-    """What the course says that late days cost: nbgrader's own, or the class that it names."""
-    return AssignLatePenalties(config=config).plugin_class(config=config)
 
 
 def details(person: Person) -> dict[str, str]:
@@ -141,6 +147,27 @@ def details(person: Person) -> dict[str, str]:
 
 def naive_utc(moment: datetime) -> datetime:
     """nbgrader keeps times in UTC without saying so."""
-    from datetime import UTC
-
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def settle_review(
+    grade: Grade,
+    name: str,
+    before: SubmissionRecord | None,
+    written: Mapping[str, WrittenRecord],
+) -> None:
+    """Whether a person must look (again) at the grade of the cell called `name`.
+
+    nbgrader puts every answer with a manual score back on the pile at each regrade. A score that
+    a person gave stays valid as long as what it was given for is the same: the text of a written
+    answer, or the points of a checked one.
+    """
+    grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
+    if grade.manual_score is None:
+        return
+    if name in written:
+        text = before.written.get(name) if before else None
+        grade.needs_manual_grade = text is None or text.sha256 != written[name].sha256
+    else:
+        checked = before.exercise(exercise_of(name)) if before else None
+        grade.needs_manual_grade = checked is None or checked.points != grade.auto_score

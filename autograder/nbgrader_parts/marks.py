@@ -17,6 +17,7 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 
+from autograder.cell_names import exercise_of
 from autograder.intake import roster
 from course_utils import register
 
@@ -34,7 +35,7 @@ class Mark:
 
     @property
     def exercise(self) -> str:
-        return self.cell.removesuffix("-check")
+        return exercise_of(self.cell)
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,13 @@ def max_score(gradebook: Gradebook, assignment: str) -> float:
 
 def is_extra(cell: str) -> bool:
     """Whether a graded cell belongs to an exercise for extra credit."""
-    exercise = cell.removesuffix("-check")
+    exercise = exercise_of(cell)
     return any(entry.id == exercise and entry.extra for entry in register.exercises())
+
+
+def number(value: float) -> str:
+    """Points without noise: 2, 2.5, 2.333."""
+    return f"{round(value, 3):g}"
 
 
 def _cells(gradebook: Gradebook, assignment: str) -> list[GradeCell]:

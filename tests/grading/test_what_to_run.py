@@ -5,16 +5,17 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.box import Box, Limits, why_unavailable
-from autograder.grading.answers import (
-    Cell,
+from autograder.grading.clean import OWN_OUTPUT, clean_notebook
+from autograder.grading.grade import Task, draw_seeds, grade
+from autograder.grading.releases import release_notebook
+from autograder.grading.verdict import BoxFailed
+from autograder.grading.what_to_run import (
+    RunnableCell,
     cells_for,
     cells_to_run,
     checked_exercises,
     modules_for,
 )
-from autograder.grading.clean import OWN_OUTPUT, clean_notebook
-from autograder.grading.grade import BoxFailed, Task, draw_seeds, grade
-from autograder.grading.releases import read_release
 from tests.grading.handing_in import RIGHT
 
 needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
@@ -57,18 +58,22 @@ def test_checked_exercises_are_those_with_a_check_that_the_judge_knows():
 
 def test_an_answer_is_run_alone_with_what_it_builds_on():
     cells = (
-        Cell("import torch"),
-        Cell("def scores(q, k): return q @ k", "one"),
-        Cell("while True: pass", "two"),
-        Cell("def attend(q, k): return softmax(scores(q, k))", "three"),
-        Cell("def softmax(x): return x.softmax(-1)", "four"),
+        RunnableCell("import torch"),
+        RunnableCell("def scores(q, k): return q @ k", "one"),
+        RunnableCell("while True: pass", "two"),
+        RunnableCell("def attend(q, k): return softmax(scores(q, k))", "three"),
+        RunnableCell("def softmax(x): return x.softmax(-1)", "four"),
     )
     chosen = [cell.answer for cell in cells_for("three", cells)]
     assert chosen == ["", "one", "three", "four"]
 
 
 def test_a_cell_that_is_not_python_is_left_out_of_the_others_runs():
-    cells = (Cell("x = 1"), Cell("def f(:", "one"), Cell("def g(): return 1", "two"))
+    cells = (
+        RunnableCell("x = 1"),
+        RunnableCell("def f(:", "one"),
+        RunnableCell("def g(): return 1", "two"),
+    )
     assert [cell.answer for cell in cells_for("two", cells)] == ["", "two"]
 
 
@@ -90,9 +95,8 @@ def box():
     ],
 )
 def test_a_fatal_answer_does_not_cost_the_points_of_another(bad, box):
-    content = nbformat.v4.writes(two_exercises(AVERAGE, bad)).encode()
     seeds = draw_seeds(["weighted-average", "dot-prod-attention"])
-    grades = grade(Task("ann", "any", content, seeds), box)
+    grades = grade(Task("ann", two_exercises(AVERAGE, bad), seeds), box)
     points = {answer.verdict.exercise: answer.verdict.points for answer in grades.answers}
     assert points == {"weighted-average": 1, "dot-prod-attention": 0}
 
@@ -101,10 +105,9 @@ def test_a_fatal_answer_does_not_cost_the_points_of_another(bad, box):
 @pytest.mark.box
 def test_the_same_seeds_give_the_same_verdict(box):
     wrong = RIGHT.replace("torch.tanh", "torch.sin")
-    content = nbformat.v4.writes(two_exercises(AVERAGE, wrong)).encode()
     seeds = draw_seeds(["weighted-average", "dot-prod-attention"])
-    one = grade(Task("ann", "any", content, seeds), box)
-    two = grade(Task("ann", "any", content, seeds), box)
+    one = grade(Task("ann", two_exercises(AVERAGE, wrong), seeds), box)
+    two = grade(Task("ann", two_exercises(AVERAGE, wrong), seeds), box)
     said = [[f.message for f in a.verdict.findings] for g in (one, two) for a in g.answers]
     assert said[:2] == said[2:]
 
@@ -116,10 +119,9 @@ def test_a_box_that_fails_gives_nobody_a_grade():
 
             return Outcome("refused", None, "no namespaces today", "")
 
-    content = nbformat.v4.writes(two_exercises(AVERAGE, RIGHT)).encode()
     seeds = draw_seeds(["weighted-average", "dot-prod-attention"])
     with pytest.raises(BoxFailed, match="no namespaces today"):
-        grade(Task("ann", "any", content, seeds), Broken())
+        grade(Task("ann", two_exercises(AVERAGE, RIGHT), seeds), Broken())
 
 
 def test_graded_cells_lose_their_outputs_and_others_keep_text_marked_as_the_students():
@@ -135,5 +137,9 @@ def test_graded_cells_lose_their_outputs_and_others_keep_text_marked_as_the_stud
 
 
 def test_what_an_assignment_imports_of_the_course_is_made_ready_for_it():
-    assert "course_utils.transformer.check_mask" in modules_for(read_release("05_self_attention"))
-    assert "course_utils.transformer.check_mask" not in modules_for(read_release("03_attention"))
+    assert "course_utils.transformer.check_mask" in modules_for(
+        release_notebook("05_self_attention")
+    )
+    assert "course_utils.transformer.check_mask" not in modules_for(
+        release_notebook("03_attention")
+    )

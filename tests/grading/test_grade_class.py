@@ -14,12 +14,14 @@ from nbgrader.api import Gradebook
 
 from autograder.box import why_unavailable
 from autograder.cli import main
-from autograder.grading import course as course_folder
-from autograder.grading import record
-from autograder.grading import run as run_module
-from autograder.grading.releases import read_release
-from autograder.grading.run import Options, grade_class
+from autograder.course_files import CourseError
+from autograder.grading import archive
+from autograder.grading.releases import release_notebook
 from autograder.intake import HandedIn
+from autograder.nbgrader_parts.database import gradebook_url
+from autograder.whole_class import grade_class as class_module
+from autograder.whole_class.course_directory import only_writer, prepare_course
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import (
     ASSIGNMENT,
     EXERCISE,
@@ -75,7 +77,7 @@ def copy(graded, tmp_path):
 
 def test_points_comments_and_records_tell_the_same(graded):
     course, run, verdicts = graded
-    points = {v["student"]: v["points"] for v in verdicts}
+    points = {v.student: v.points for v in verdicts}
     assert points["ann"] == 8 and points["dee"] == 0
     assert 0 < points["bob"] < 8 and 0 < points["cem"] < 8
     assert run.finished and run.graded == 4 and run.isolation == "box"
@@ -86,10 +88,10 @@ def test_points_comments_and_records_tell_the_same(graded):
     with book(course) as gradebook:
         said = gradebook.find_comment(EXERCISE, ASSIGNMENT, ASSIGNMENT, "bob").auto_comment
     assert "tanh" in said
-    on_disk = record.verdicts(course, ASSIGNMENT)
-    assert [v["student"] for v in on_disk] == list(ANSWERS)
+    on_disk = archive.records(course, ASSIGNMENT)
+    assert [v.student for v in on_disk] == list(ANSWERS)
     assert on_disk == verdicts
-    assert record.runs(course)[-1].seeds == run.seeds
+    assert archive.runs(course)[-1].seeds == run.seeds
     for path in (course / "autograded").rglob("*.ipynb"):
         nbformat.validate(nbformat.read(path, as_version=4))
 
@@ -97,8 +99,7 @@ def test_points_comments_and_records_tell_the_same(graded):
 def test_stock_nbgrader_gives_the_same_points(graded, copy):
     shutil.rmtree(copy / "autograded")
     (copy / "gradebook.db").unlink()
-    url = course_folder.gradebook_url(copy)
-    course_folder.prepare(copy, ASSIGNMENT, url)
+    prepare_course(copy, ASSIGNMENT, gradebook_url(copy))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     line = [sys.executable, "-m", "nbgrader", "autograde", ASSIGNMENT]
     result = subprocess.run(
@@ -126,7 +127,7 @@ def test_manual_grades_survive_and_finished_answers_stay_finished(handed_in, cop
     again = Path(shutil.copytree(handed_in, tmp_path / "again"))
     hand_in(again, "bob", submission(RIGHT, "On second thoughts: a diagonal."))
     run, _ = grade_class(Options(ASSIGNMENT, (again,), copy))
-    assert run.seeds != record.runs(copy)[0].seeds
+    assert run.seeds != archive.runs(copy)[0].seeds
     with book(copy) as gradebook:
         ann = gradebook.find_grade(WRITTEN, ASSIGNMENT, ASSIGNMENT, "ann")
         bob = gradebook.find_grade(WRITTEN, ASSIGNMENT, ASSIGNMENT, "bob")
@@ -146,16 +147,16 @@ def test_interrupted_and_started_again_it_goes_on_where_it_stopped(handed_in, tm
 
     with pytest.raises(KeyboardInterrupt):
         grade_class(Options(ASSIGNMENT, (handed_in,), course, jobs=1), interrupt)
-    first = record.verdicts(course, ASSIGNMENT)
+    first = archive.records(course, ASSIGNMENT)
     assert 1 <= len(first) < 4
     stored = {student for student, cell in scores(course)}
-    assert stored == {v["student"] for v in first}  # never half-written
+    assert stored == {v.student for v in first}  # never half-written
     run, verdicts = grade_class(Options(ASSIGNMENT, (handed_in,), course, jobs=1))
-    assert len(record.runs(course)) == 1
-    assert {v["run"] for v in verdicts} == {run.run}
-    kept = {v["student"]: v for v in first}
+    assert len(archive.runs(course)) == 1
+    assert {v.run for v in verdicts} == {run.run}
+    kept = {v.student: v for v in first}
     for verdict in verdicts:
-        assert verdict["student"] not in kept or verdict == kept[verdict["student"]]
+        assert verdict.student not in kept or verdict == kept[verdict.student]
     assert len(scores(course)) == 8
 
 
@@ -169,13 +170,13 @@ def test_a_file_that_came_while_a_run_was_interrupted_is_graded(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         grade_class(Options(ASSIGNMENT, (folder,), course, jobs=1), interrupt)
-    (done,) = record.verdicts(course, ASSIGNMENT)
-    assert done["student"] == "ann" and done["points"] < 8
+    (done,) = archive.records(course, ASSIGNMENT)
+    assert done.student == "ann" and done.points < 8
     second = hand_in(folder, "ann", submission(RIGHT))
     second.rename(second.with_name("03_attention (2).ipynb"))
     hand_in(folder, "ann", submission(NO_TANH))
     _, verdicts = grade_class(Options(ASSIGNMENT, (folder,), course, jobs=1))
-    assert [(v["student"], v["points"]) for v in verdicts] == [("ann", 8), ("bob", 8)]
+    assert [(v.student, v.points) for v in verdicts] == [("ann", 8), ("bob", 8)]
 
 
 def test_a_path_that_is_not_there_leaves_no_course_behind(tmp_path):
@@ -187,7 +188,7 @@ def test_a_path_that_is_not_there_leaves_no_course_behind(tmp_path):
 def test_files_are_read_when_their_turn_comes(handed_in, tmp_path, monkeypatch):
     """A class with all its plots may be larger than the memory."""
     read, when = [], []
-    monkeypatch.setattr(run_module, "AHEAD", 1)
+    monkeypatch.setattr(class_module, "AHEAD", 1)
     real = HandedIn.read
     monkeypatch.setattr(HandedIn, "read", lambda self: (read.append(self.student), real(self))[1])
     for number in range(6):
@@ -201,23 +202,23 @@ def test_other_assignments_in_the_same_folder_are_left_to_their_own_runs(tmp_pat
     folder = tmp_path / "submitted"
     hand_in(folder, "ann", submission(RIGHT))
     other = folder / "ann" / "04_translation.ipynb"
-    other.write_text(json.dumps(read_release("04_translation")))
+    other.write_text(json.dumps(release_notebook("04_translation")))
     (folder / "ann" / "scribbles.ipynb").write_text("{not a notebook")
     (folder / "bob").mkdir()
     (folder / "bob" / "04_translation.ipynb").write_text(other.read_text())
     run, verdicts = grade_class(Options(ASSIGNMENT, (folder,), tmp_path / "course"))
     ann, bob = verdicts
-    assert run.submissions == 2 and ann["points"] == 8
-    assert not any("04_translation" in flag for flag in ann["flags"])
-    assert any("not JSON" in flag for flag in ann["flags"])  # it is nobody else's: never dropped
-    assert bob["status"] == "flagged" and "It is 04_translation" in bob["flags"][-1]
+    assert run.submissions == 2 and ann.points == 8
+    assert not any("04_translation" in flag.text for flag in ann.flags)
+    assert any("not JSON" in flag.text for flag in ann.flags)  # it is nobody else's: never dropped
+    assert not bob.graded and "It is 04_translation" in bob.flags[-1].text
 
 
 def test_killed_in_the_middle_the_gradebook_is_whole(handed_in, tmp_path):
     script = tmp_path / "killed.py"
     script.write_text(
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "from autograder.grading import run\n"
+        "from autograder.whole_class import grade_class as run\n"
         "run.BATCH = 1\n"
         "def tell(p):\n    if p.done == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"run.grade_class(run.Options({ASSIGNMENT!r}, (Path({str(handed_in)!r}),), "
@@ -234,8 +235,8 @@ def test_killed_in_the_middle_the_gradebook_is_whole(handed_in, tmp_path):
 
 def test_two_runs_at_once_are_refused(handed_in, tmp_path):
     with (
-        course_folder.only_writer(tmp_path),
-        pytest.raises(course_folder.CourseError, match="Another"),
+        only_writer(tmp_path),
+        pytest.raises(CourseError, match="Another"),
     ):
         grade_class(Options(ASSIGNMENT, (handed_in,), tmp_path))
 
@@ -294,5 +295,5 @@ def test_without_namespaces_the_command_asks_for_unsafe(handed_in, tmp_path, mon
     result = CliRunner().invoke(main, [*line, "--unsafe"])
     assert result.exit_code == 0, result.output
     assert "Without isolation" in result.output
-    assert record.runs(tmp_path)[-1].isolation == "none"
+    assert archive.runs(tmp_path)[-1].isolation == "none"
     assert scores(tmp_path)["ann", f"{EXERCISE}-check"][0] == 8

@@ -1,0 +1,139 @@
+"""From what the box gave to a verdict, and from verdicts to the record of a submission.
+
+`autograder grade`, `regrade`, `check` and nbgrader's own step all come through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from autograder import oracles  # noqa: F401 - gives the judge its oracles
+from autograder.box import Outcome
+from autograder.grading.record import (
+    ExerciseRecord,
+    FindingRecord,
+    SubmissionRecord,
+    WrittenRecord,
+    flag_of,
+)
+from course_utils.checks import judge, wire
+
+
+class BoxFailed(RuntimeError):
+    """The box, not the submission, failed: nobody may get a grade from that."""
+
+
+@dataclass(frozen=True)
+class Replies:
+    """What the box said to some exercises: replies by exercise, or why there are none."""
+
+    by_exercise: dict[str, list[wire.Reply]] | None
+    box: str = "ok"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one exercise, with its pictures, and how its run in the box ended."""
+
+    verdict: judge.Verdict
+    seeds: tuple[int, ...]
+    box: str = "ok"
+    message: str = ""
+
+    @property
+    def exercise(self) -> str:
+        return self.verdict.exercise
+
+
+@dataclass(frozen=True)
+class Grades:
+    """The verdicts on one submission."""
+
+    answers: tuple[Judged, ...]
+    printed: str
+    seconds: float
+
+
+def read_outcome(outcome: Outcome) -> Replies:
+    """The replies in what came out of the box. Raises BoxFailed if that was the box's fault."""
+    if outcome.status == "refused":
+        raise BoxFailed(outcome.message)
+    if outcome.status != "ok" or outcome.frame is None:
+        return Replies(None, outcome.status, outcome.message)
+    try:
+        return Replies(wire.unpack_response(outcome.frame))
+    except Exception as problem:  # the bytes are a stranger's: whatever they do, they are no frame
+        return Replies(None, "forged", f"What came back was not an answer: {problem}")
+
+
+def judge_replies(plan: judge.Plan, replies: Replies) -> Judged:
+    """The verdict on one exercise."""
+    if replies.by_exercise is None:
+        verdict = judge.failed_verdict(plan.exercise, replies.message)
+        return Judged(verdict, plan.seeds, replies.box, replies.message)
+    try:
+        verdict = judge.verdict(plan, replies.by_exercise.get(plan.exercise))
+    except Exception as problem:  # arrays and notes are a stranger's too
+        said = f"What came back could not be checked ({type(problem).__name__})."
+        return Judged(judge.failed_verdict(plan.exercise, said), plan.seeds, "forged", said)
+    return Judged(verdict, plan.seeds)
+
+
+def judge_outcome(plan: judge.Plan, outcome: Outcome) -> Judged:
+    """The verdict on one exercise that was alone in the box."""
+    return judge_replies(plan, read_outcome(outcome))
+
+
+def exercise_record(judged: Judged) -> ExerciseRecord:
+    """What is kept of a verdict: everything but the pictures."""
+    verdict = judged.verdict
+    return ExerciseRecord(
+        verdict.exercise,
+        verdict.points,
+        verdict.max_points,
+        verdict.passed,
+        tuple(
+            FindingRecord(f.name, f.passed, f.points, f.max_points, f.message, f.hint)
+            for f in verdict.findings
+        ),
+        verdict.misconception or None,
+        verdict.sentence,
+        verdict.hint,
+        judged.box,
+        judged.message,
+        judged.seeds,
+    )
+
+
+def with_verdicts(
+    record: SubmissionRecord,
+    grades: Grades,
+    run: str,
+    written: Mapping[str, WrittenRecord],
+) -> SubmissionRecord:
+    """The record after these exercises were judged; all else in it stays.
+
+    Of its flags only those go that the box or the judge raised for the same exercises.
+    """
+    fresh = {answer.exercise: exercise_record(answer) for answer in grades.answers}
+    known = [entry.exercise for entry in record.exercises]
+    exercises = [fresh.get(entry.exercise, entry) for entry in record.exercises]
+    exercises += [entry for name, entry in fresh.items() if name not in known]
+    kept = [
+        flag
+        for flag in record.flags
+        if flag.source not in ("box", "judge") or flag.exercise not in fresh
+    ]
+    raised = [flag for entry in fresh.values() if (flag := flag_of(entry)) is not None]
+    return replace(
+        record,
+        run=run,
+        status="graded",
+        exercises=tuple(exercises),
+        flags=(*kept, *raised),
+        written=dict(written),
+        printed=grades.printed,
+        seconds=grades.seconds,
+    )

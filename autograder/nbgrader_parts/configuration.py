@@ -1,0 +1,137 @@
+"""All settings of nbgrader that the course changes, and the file in which a course sets its own.
+
+The only place that writes nbgrader's configuration. An instructor's own nbgrader_config.py always
+has the last word: `for_course` starts with our settings and puts the course's own on top.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.course_files import CourseError
+from course_utils.notebook import ANSWER_STUB
+
+FILE = "nbgrader_config.py"
+PAGES = Path(__file__).parent.parent / "instructor" / "pages"
+PARTS = "autograder.nbgrader_parts"
+NEW_FILE = """# Our steps in nbgrader's pipeline. Your own settings go below: c.ClassName.name = value
+from autograder.nbgrader_config import configure
+
+c = get_config()
+configure(c)
+"""
+LATE_DAYS = """
+# Each day late costs a tenth of the points.
+c.AssignLatePenalties.plugin_class = "autograder.instructor.late.LateDays"
+c.LateDays.share_a_day = 0.1
+"""
+
+
+def configure(c: Config) -> None:
+    """Put our steps into nbgrader's pipeline; everything else stays as nbgrader has it."""
+    release_settings(c)
+    grading_settings(c)
+    feedback_settings(c)
+
+
+def release_settings(c: Config) -> None:
+    """nbgrader's own steps, except that typed answers are cleared in our way."""
+    c.ClearSolutions.text_stub = ANSWER_STUB
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError()  # your code here"}
+    c.ClearMarkScheme.enforce_metadata = False
+    c.GenerateAssignment.preprocessors = [
+        "nbgrader.preprocessors.IncludeHeaderFooter",
+        "nbgrader.preprocessors.InstantiateTests",
+        "nbgrader.preprocessors.LockCells",
+        f"{PARTS}.clear_answers.ClearAnswers",
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.CheckCellMetadata",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.SaveCells",
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbgrader.preprocessors.ClearMarkScheme",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+
+
+def grading_settings(c: Config) -> None:
+    """Answers run in the box, saved outputs stay, and the verdict becomes the comment."""
+    c.Autograde.sanitize_preprocessors = [
+        f"{PARTS}.steps.KeepStudentsOutputs",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "nbgrader.preprocessors.OverwriteCells",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    c.Autograde.autograde_preprocessors = [
+        f"{PARTS}.steps.Execute",
+        "nbgrader.preprocessors.IgnorePattern",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        f"{PARTS}.steps.WriteComments",
+        "nbgrader.preprocessors.AssignLatePenalties",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+
+
+def feedback_settings(c: Config) -> None:
+    """Our page in nbgrader's own generate_feedback, without hidden tests and rubrics.
+
+    In a course's own file it makes formgrader's button write the same pages.
+    """
+    c.GenerateFeedback.preprocessors = [
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbgrader.preprocessors.ClearMarkScheme",
+        "nbgrader.preprocessors.GetGrades",
+        "autograder.instructor.feedback.FeedbackSheet",
+    ]
+    c.ClearMarkScheme.enforce_metadata = False
+    c.ClearHiddenTests.enforce_metadata = False
+    # a class that nbgrader does not use: formgrader's own pages keep nbgrader's template
+    c.GenerateFeedback.exporter_class = "autograder.instructor.feedback.FeedbackPage"
+    c.FeedbackPage.template_name = "feedback"
+    c.FeedbackPage.extra_template_basedirs = [str(PAGES)]
+
+
+def own_settings(course: Path) -> Config:
+    """What the course's own file sets."""
+    path = course / FILE
+    if not path.is_file():
+        return Config()
+    try:
+        return PyFileConfigLoader(path.name, path=str(course)).load_config()
+    except Exception as problem:
+        raise CourseError(f"{path} cannot be read: {problem}") from problem
+
+
+def for_course(course: Path, assignment: str, db_url: str = "", student: str = "*") -> Config:
+    """The settings with which one of nbgrader's converters runs on an assignment of a course."""
+    config = Config()
+    configure(config)
+    config.merge(own_settings(course))
+    config.CourseDirectory.root = str(course.resolve())
+    config.CourseDirectory.assignment_id = assignment
+    config.CourseDirectory.student_id = student
+    if db_url:
+        config.CourseDirectory.db_url = db_url
+    return config
+
+
+def write_new_file(course: Path, more: str = "") -> None:
+    """Give a course directory its file, unless it has one."""
+    path = course / FILE
+    if not path.exists():
+        path.write_text(NEW_FILE + more, encoding="utf-8")
+
+
+def alembic_on_path() -> None:
+    """nbgrader calls `alembic` by its name when it makes a gradebook."""
+    here = str(Path(sys.executable).parent)
+    if here not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = here + os.pathsep + os.environ.get("PATH", "")

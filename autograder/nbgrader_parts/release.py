@@ -1,0 +1,57 @@
+"""nbgrader's generate_assignment: from a source notebook to the one that students open."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+
+from traitlets.config import Config
+
+from autograder.nbgrader_parts.configuration import alembic_on_path
+
+
+class ReleaseFailed(Exception):
+    """nbgrader could not make the student's notebook; the message has its own words."""
+
+
+def generate_assignment(config: Config, into_gradebook: bool) -> None:
+    """Write `release/` of a course directory; also enter the cells into the gradebook if asked to.
+
+    `config` comes from `configuration.for_course`.
+    """
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
+
+    config.GenerateAssignment.force = True
+    config.GenerateAssignment.no_database = not into_gradebook
+    config.SaveCells.enabled = into_gradebook
+    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
+    alembic_on_path()
+    with _only_complaints(converter.log) as complaints:
+        try:
+            converter.start()
+        except (Exception, SystemExit) as problem:
+            raise ReleaseFailed(complaints.last or str(problem)) from problem
+
+
+@contextlib.contextmanager
+def _only_complaints(log: logging.Logger) -> Iterator[_Complaints]:
+    """nbgrader logs a traceback and then exits: keep its words for our sentence."""
+    before, complaints = (log.level, log.propagate, log.handlers), _Complaints()
+    log.level, log.propagate, log.handlers = logging.ERROR, False, [complaints]
+    try:
+        yield complaints
+    finally:
+        log.level, log.propagate, log.handlers = before
+
+
+class _Complaints(logging.Handler):
+    """Keeps the last line of the traceback that nbgrader logs: the reason, in its own words."""
+
+    last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage().strip()
+        if "Traceback" in message:
+            self.last = message.splitlines()[-1]

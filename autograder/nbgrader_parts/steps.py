@@ -1,0 +1,120 @@
+"""Our three steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do."""
+
+from __future__ import annotations
+
+import atexit
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook, MissingEntry, SubmittedNotebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool
+
+from autograder.box import Box
+from autograder.grading import archive, clean
+from autograder.grading.grade import Task, draw_seeds, grade, written_answers
+from autograder.grading.outputs import comment_on, write_verdicts
+from autograder.grading.record import SubmissionRecord, fingerprint, fingerprint_of_files, now
+from autograder.grading.releases import release_names, release_notebook
+from autograder.grading.verdict import Grades, with_verdicts
+from autograder.grading.what_to_run import checked_exercises
+from autograder.nbgrader_parts.gradebook import settle_review
+
+GRADES = "autograder_grades"
+
+
+class KeepStudentsOutputs(NbGraderPreprocessor):
+    """In the place of nbgrader's ClearOutput: saved plots and logs stay, made harmless."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        name = resources["nbgrader"]["notebook"]
+        release = release_notebook(name) if name in release_names() else None
+        return clean.clean_notebook(nb, clean.texts_of(release)), resources
+
+
+class Execute(NbGraderPreprocessor):
+    """In the place of nbgrader's Execute: the answers run in the box, the judge decides outside."""
+
+    unsafe = Bool(False, help="Run submissions without isolation; only for ones you trust.").tag(
+        config=True
+    )
+    _boxes: dict[bool, Box] = {}
+    _seeds: dict[str, tuple[int, ...]] = {}
+
+    def box(self) -> Box:
+        """One warm box for the whole command."""
+        if self.unsafe not in self._boxes:
+            box = Box(workers=1, unsafe=self.unsafe)
+            box.start()
+            atexit.register(box.close)
+            self._boxes[self.unsafe] = box
+        return self._boxes[self.unsafe]
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        exercises = checked_exercises(nb)
+        self._seeds.update(draw_seeds(e for e in exercises if e not in self._seeds))
+        seeds = {exercise: self._seeds[exercise] for exercise in exercises}
+        grades = grade(Task(resources["nbgrader"]["student"], nb, seeds), self.box())
+        write_verdicts(nb, grades)
+        resources[GRADES] = grades
+        return nb, resources
+
+
+class WriteComments(NbGraderPreprocessor):
+    """After nbgrader's SaveAutoGrades: the verdict in words, and finished answers stay finished."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about, grades = resources["nbgrader"], resources[GRADES]
+        place = (about["notebook"], about["assignment"], about["student"])
+        course, written = self.course_root(), written_answers(nb)
+        before = archive.read_record(course, about["assignment"], about["student"])
+        with Gradebook(about["db_url"]) as gradebook:
+            self.write_comments(gradebook, place, grades)
+            stored = gradebook.find_submission_notebook(*place)
+            for entry in stored.grades:
+                settle_review(entry, entry.cell.name, before, written)
+            gradebook.db.commit()
+            record = before or self.new_record(course, about, stored)
+        # all exercises were judged anew, so nothing of an earlier verdict stays
+        record = replace(
+            record,
+            exercises=(),
+            flags=tuple(flag for flag in record.flags if flag.source == "intake"),
+        )
+        run = f"nbgrader-autograde-{now()}"
+        archive.write_record(course, with_verdicts(record, grades, run, written))
+        return nb, resources
+
+    def write_comments(
+        self, gradebook: Gradebook, place: tuple[str, str, str], grades: Grades
+    ) -> None:
+        for answer in grades.answers:
+            try:
+                comment = gradebook.find_comment(answer.exercise, *place)
+            except MissingEntry:
+                continue
+            comment.auto_comment = comment_on(answer)
+
+    def course_root(self) -> Path:
+        """nbgrader changes into the course directory while it converts."""
+        converter = getattr(self.parent, "parent", None)
+        coursedir = getattr(converter, "coursedir", None)
+        return Path(coursedir.root) if coursedir is not None else Path.cwd()
+
+    def new_record(self, course: Path, about: dict, stored: SubmittedNotebook) -> SubmissionRecord:
+        """The record of a file that never went through intake: what intake would say of it."""
+        name = f"{about['student']}/{about['assignment']}/{about['notebook']}.ipynb"
+        path = course / "submitted" / name
+        content = path.read_bytes() if path.is_file() else b""
+        when = stored.assignment.timestamp
+        return SubmissionRecord(
+            "",
+            about["student"],
+            about["assignment"],
+            name,
+            when.replace(tzinfo=UTC) if when else None,
+            fingerprint(content),
+            fingerprint_of_files([(name, content)]),
+        )

@@ -1,0 +1,262 @@
+"""Grades a class: intake, box and judge for each submission, one writer for what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from autograder.box import Box, Limits
+from autograder.course_files import CourseError, write_atomically
+from autograder.grading import archive, record
+from autograder.grading.grade import draw_seeds, prepare_questions
+from autograder.grading.record import Problem, RunRecord, SubmissionRecord
+from autograder.grading.releases import release_names, release_notebook
+from autograder.grading.student import (
+    Finished,
+    Setting,
+    complete,
+    fingerprint_of,
+    not_graded,
+    take_in,
+)
+from autograder.grading.what_to_run import checked_exercises, modules_for
+from autograder.intake import HandedIn, find_files, read_roster
+from autograder.nbgrader_parts.configuration import own_settings
+from autograder.nbgrader_parts.database import gradebook_url, stored_cells
+from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
+from autograder.whole_class import workers
+from autograder.whole_class.course_directory import only_writer, prepare_course
+
+BATCH = 40
+BATCH_SECONDS = 3.0
+AHEAD = 60  # submissions rebuilt while the box still starts
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade: everything that the command line can set."""
+
+    assignment: str
+    submissions: tuple[Path, ...]
+    course: Path = Path(".")
+    jobs: int = 2
+    cluster: str | None = None
+    db: str | None = None
+    only: tuple[str, ...] = ()
+    roster: Path | None = None
+    unsafe: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Passed on after each submission."""
+
+    done: int
+    total: int
+    problems: int
+    student: str
+
+
+Tell = Callable[[Progress], None]
+
+
+def grade_class(
+    options: Options, tell: Tell = lambda progress: None, box: Box | None = None
+) -> tuple[RunRecord, list[SubmissionRecord]]:
+    """Grade every submission; the run and the records, in the order of the students.
+
+    `box` may be one that was started before; it is closed at the end either way.
+
+    Raises for what concerns the run itself (no such folder, no box, no gradebook). A submission
+    that cannot be graded is flagged, and the others go on. Interrupted and started again, it
+    goes on where it stopped.
+    """
+    started = time.monotonic()
+    try:
+        release = assignment_release(options.assignment)
+        if options.cluster:
+            workers.check_address(options.cluster)
+        elif box is None:
+            box = Box(options.jobs, options.limits, options.unsafe)
+            box.start()  # torch is imported there while we read the submissions here
+        with contextlib.ExitStack() as until_the_end:
+            scratch = tempfile.TemporaryDirectory(prefix="handed-in-")
+            handed_in = found_files(options, Path(until_the_end.enter_context(scratch)))
+            url = gradebook_url(options.course, options.db)
+            until_the_end.enter_context(only_writer(options.course))
+            prepare_course(options.course, options.assignment, url)
+            run = begin(options, release, len(handed_in))
+            if box is not None:
+                box.also = modules_for(release)
+            people = read_roster(options.roster) if options.roster else ()
+            config = own_settings(options.course)
+            writer = GradebookWriter(url, options.assignment, config, people)
+            until_the_end.callback(writer.close)
+            cells = stored_cells(url, options.assignment)
+            setting = Setting(run.run, options.assignment, run.seeds, cells)
+            results = grade_all(options, setting, handed_in, box, writer, tell)
+            seconds = round(run.seconds + time.monotonic() - started, 2)
+            run = ended(run, results, seconds)
+            archive.write_run(options.course, run)
+            return run, results
+    finally:
+        if box is not None:
+            box.close()
+
+
+def assignment_release(name: str) -> NotebookNode:
+    try:
+        return release_notebook(name)
+    except KeyError:
+        known = ", ".join(release_names())
+        raise CourseError(f"There is no assignment called {name}. There are: {known}.") from None
+
+
+def found_files(options: Options, scratch: Path) -> list[HandedIn]:
+    """What was handed in, by student, not read yet."""
+    found = find_files(options.submissions, release_names(), scratch, options.roster)
+    if options.only:
+        unknown = set(options.only) - {one.student for one in found}
+        if unknown:
+            raise CourseError(
+                f"Nothing was handed in by {', '.join(sorted(unknown))}. Look at the names in "
+                f"{', '.join(map(str, options.submissions))}."
+            )
+        found = [one for one in found if one.student in options.only]
+    return found
+
+
+def begin(options: Options, release: NotebookNode, submissions: int) -> RunRecord:
+    """A new run with fresh seeds, or the one that was interrupted with those it had."""
+    exercises = checked_exercises(release)
+    fresh = record.new_run(
+        options.assignment, draw_seeds(exercises), options.unsafe, options.cluster or "local"
+    )
+    run = archive.unfinished_run(options.course, options.assignment)
+    if run is None or set(run.seeds) != set(exercises) or run.isolation != fresh.isolation:
+        run = fresh
+    run = replace(run, submissions=submissions)
+    archive.write_run(options.course, run)
+    return run
+
+
+def ended(run: RunRecord, results: Sequence[SubmissionRecord], seconds: float) -> RunRecord:
+    """The run with what came of it."""
+    return replace(
+        run,
+        graded=sum(entry.graded for entry in results),
+        flagged=sum(not entry.graded for entry in results),
+        problems=tuple(Problem(r.student, str(flag)) for r in results for flag in r.flags),
+        finished=record.now(),
+        seconds=seconds,
+    )
+
+
+def grade_all(
+    options: Options,
+    setting: Setting,
+    handed_in: Sequence[HandedIn],
+    box: Box | None,
+    writer: GradebookWriter,
+    tell: Tell,
+) -> list[SubmissionRecord]:
+    """Grade what this run has not graded yet, and store it in batches."""
+    results: dict[int, SubmissionRecord] = {}
+    to_grade: list[int] = []
+    waiting: list[Finished] = []
+    problems = 0
+    written_at = time.monotonic()
+
+    def count(index: int, entry: SubmissionRecord) -> None:
+        nonlocal problems
+        results[index] = entry
+        problems += len(entry.flags)
+        tell(Progress(len(results), len(handed_in), problems, entry.student))
+
+    def store() -> None:
+        nonlocal written_at
+        if waiting:
+            store_batch(options, waiting, writer)
+            waiting.clear()
+        written_at = time.monotonic()
+
+    for index, one in enumerate(handed_in):
+        before = archive.read_record(options.course, options.assignment, one.student)
+        in_this_run = before is not None and before.run == setting.run
+        if before and in_this_run and before.handed_in == fingerprint_of(one.read()):
+            count(index, before)
+        else:
+            to_grade.append(index)
+
+    try:
+        work = (handed_in[index] for index in to_grade)
+        for position, item in finished(options, setting, work, box):
+            index = to_grade[position]
+            if isinstance(item, BaseException):
+                item = not_graded(handed_in[index].read(), setting, item)
+            waiting.append(item)
+            count(index, item.record)
+            if len(waiting) >= BATCH or time.monotonic() - written_at > BATCH_SECONDS:
+                store()
+    finally:
+        store()  # also after Ctrl-C: what is done is kept
+    return [results[index] for index in sorted(results)]
+
+
+def finished(
+    options: Options, setting: Setting, to_grade: Iterator[HandedIn], box: Box | None
+) -> Iterator[workers.Done[Finished]]:
+    """Each is read when its turn comes, so that memory stays flat however long the class is."""
+    if options.cluster:
+        read = (one.read() for one in to_grade)
+        return workers.finish_on_cluster(read, setting, options.cluster, options.unsafe)
+    assert box is not None
+    prepare_questions(setting.seeds)  # while the box is still starting, as is what follows
+    tasks = (take_in(one.read(), setting) for one in to_grade)
+    ahead = list(islice(tasks, AHEAD))
+    box.wait()
+    work = partial(complete, setting=setting, box=box)
+    return workers.side_by_side(work, chain(ahead, tasks), options.jobs)
+
+
+def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWriter) -> None:
+    """Notebooks first, then the gradebook in one transaction, last the records.
+
+    A record means that a submission is done, so it comes last: whatever is interrupted before it
+    is simply graded again.
+    """
+    for item in items:
+        if item.original is not None:
+            archive.write_original(options.course, item.record, item.original)
+        write_notebooks(options.course, item)
+    writer.write([gradebook_entry(options.course, item) for item in items])
+    for item in items:
+        archive.write_record(options.course, item.record)
+
+
+def write_notebooks(course: Path, item: Finished) -> None:
+    """The notebook before and after grading, in nbgrader's folders."""
+    name, student = item.record.assignment, archive.folder_name(item.record.student)
+    for kind, content in (("submitted", item.submitted), ("autograded", item.autograded)):
+        if content is None:
+            continue
+        folder = course / kind / student / name
+        write_atomically(folder / f"{name}.ipynb", content)
+        if item.record.timestamp is not None:
+            stamp = item.record.timestamp.isoformat(sep=" ")
+            write_atomically(folder / "timestamp.txt", stamp.encode())
+
+
+def gradebook_entry(course: Path, item: Finished) -> Entry:
+    """What the gradebook is to know; marks by hand depend on what was handed in before."""
+    before = archive.read_record(course, item.record.assignment, item.record.student)
+    return Entry(item.record, item.scores, item.comments, before, item.record.timestamp)
