@@ -11,4 +11,5 @@ A course directory's own nbgrader_config.py needs three lines:
 from autograder.nbgrader_parts.configuration import configure
 
 if "get_config" in globals():
-    configure(get_config())  # noqa: F821 - traitlets puts it there when this is a config file
+    # traitlets puts it there when this is a config file
+    configure(get_config())  # type: ignore[name-defined]  # noqa: F821

@@ -120,8 +120,9 @@ def program(machine: str) -> bytes:
         add(RETURN, KILL)
     for table, answer in ((REFUSED, errno.EPERM), (ABSENT, errno.ENOSYS)):
         for numbers in table.values():
-            if numbers[column] is not None:
-                add(EQUAL, numbers[column], 0, 1)
+            number = numbers[column]
+            if number is not None:
+                add(EQUAL, number, 0, 1)
                 add(RETURN, ERRNO | answer)
     add(EQUAL, CLONE[column], 0, 4)
     add(LOAD, FIRST_ARGUMENT_AT)

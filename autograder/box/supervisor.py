@@ -5,23 +5,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import threading
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from autograder.box import folders, inside, walls, watch
+from autograder.box import folders, inside, walls
 from autograder.box.job import Job, Limits, Outcome, pack_job
+from autograder.box.supervision import Supervision
 
 MODULES = (
     "numpy",
@@ -31,10 +29,7 @@ MODULES = (
     "course_utils.checks.probes",
 )
 PLOTTING = ("matplotlib.pyplot", "matplotlib_inline.backend_inline")
-SHOWN_CHARACTERS = 20_000
 START_SECONDS = 180.0
-WATCH_EVERY = 0.05
-SETUP_FAILED = 97
 
 
 class ZygoteGone(RuntimeError):
@@ -47,7 +42,7 @@ class Box:
     Use it as a context manager. `run` may be called from several threads. Its `modules` are
     imported at once, those in `also` only at the first `wait` or `run`: until then they can be
     set to what an assignment needs. What plots takes longest, and waits for the first job that
-    speaks of it.
+    mentions it.
     """
 
     def __init__(
@@ -103,8 +98,10 @@ class Box:
             self._end()
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
-                self._owner.close()
                 self._folder = None
+            if self._owner is not None:
+                self._owner.close()
+                self._owner = None
 
     def run(self, job: Job, wall_seconds: float | None = None) -> Outcome:
         """Run one job in a fresh child and return what came of it. It never raises for the job."""
@@ -138,7 +135,7 @@ class Box:
             inside.copy_course(self._folder / "packages")
             (self._folder / "runs").mkdir()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        settings = {
+        settings: dict[str, Any] = {
             "control": theirs.fileno(),
             "walled": not self.unsafe,
             "modules": list(self.modules),
@@ -148,15 +145,13 @@ class Box:
         }
         packages = [str(folder) for folder in walls.package_folders()]
         if self.unsafe:
-            wrapper, script = [], walls.HERE / "zygote.py"
+            wrapper, script = [], str(walls.HERE / "zygote.py")
             settings["paths"] = [str(self._folder / "packages"), *packages]
         else:
-            wrapper, script = (
-                walls.command(self._folder / "packages", font_cache()),
-                "/box/zygote.py",
-            )
+            wrapper = walls.command(self._folder / "packages", font_cache())
+            script = "/box/zygote.py"
             settings["paths"] = ["/box/packages", *packages]
-        line = [*wrapper, str(walls.interpreter()), "-S", "-E", "-s", str(script)]
+        line = [*wrapper, str(walls.interpreter()), "-S", "-E", "-s", script]
         self._log = open(self._folder / "zygote.log", "wb")  # noqa: SIM115 - closed in _end
         self._process = subprocess.Popen(
             [*line, json.dumps(settings)],
@@ -192,6 +187,7 @@ class Box:
                 self._launch()
             if self._ready:
                 return
+            assert self._control is not None and self._folder is not None
             self._control.settimeout(START_SECONDS)
             try:
                 self._control.send(json.dumps(self.also).encode())
@@ -202,7 +198,7 @@ class Box:
                 self._end()
                 said = (self._folder / "zygote.log").read_text(errors="replace").strip()
                 said = said or f"it did not answer within {START_SECONDS:.0f} s"
-                raise ZygoteGone(walls.explain(said.splitlines()[-1]) if said else "no answer")
+                raise ZygoteGone(walls.explain(said.splitlines()[-1]))
             self._control.settimeout(None)
             self._ready = True
 
@@ -223,7 +219,7 @@ class Box:
                 with self._sending:
                     if self._control is None:
                         raise ZygoteGone("it ended")
-                    if speaks_of_plots(job) and not self._plots:
+                    if names_plots(job) and not self._plots:
                         self._control.send(json.dumps(PLOTTING).encode())
                         self._plots = True
                     descriptors = [paper.fileno(), frame_in, printed_in, theirs.fileno()]
@@ -234,156 +230,13 @@ class Box:
                 os.close(frame_in)
                 os.close(printed_in)
                 theirs.close()
-            return self._supervise(ours, frame_out, printed_out, wall_seconds)
-
-    def _supervise(
-        self, report: socket.socket, frame_out: int, printed_out: int, wall_seconds: float
-    ) -> Outcome:
-        """Read what comes, within bounds, until the inner process has ended or must end."""
-        limits = self.limits
-        deadline = time.monotonic() + wall_seconds
-        frame, printed = bytearray(), bytearray()
-        sinks = {frame_out: frame, printed_out: printed}
-        for descriptor in sinks:
-            os.set_blocking(descriptor, False)
-        poll = select.poll()
-        for descriptor in (report.fileno(), *sinks):
-            poll.register(descriptor, select.POLLIN | select.POLLHUP)
-        handle, pid, exit_status, stopped, refused = None, None, None, None, None
-        next_watch = time.monotonic() + WATCH_EVERY
-        try:
-            while exit_status is None:
-                now = time.monotonic()
-                if stopped is None and now > deadline:
-                    stopped = "timeout"
-                    self._stop(handle, pid)
-                    if pid is None:
-                        break
-                if stopped is None and now > next_watch and pid is not None:
-                    next_watch = now + WATCH_EVERY
-                    if watch.too_large(pid, limits.memory_bytes, 2 * limits.processes):
-                        stopped = "memory"
-                        self._stop(handle, pid)
-                pause = max(0.0, min(deadline, next_watch) - now) if stopped is None else 10.0
-                events = poll.poll(pause * 1000 + 1)
-                if not events and stopped is not None:
-                    break  # killed and still no word of its end: leave it to the kernel
-                for descriptor, _ in events:
-                    if descriptor in sinks:
-                        if not read_some(descriptor, sinks[descriptor], limits.output_bytes):
-                            poll.unregister(descriptor)
-                        elif len(sinks[descriptor]) > limits.output_bytes and stopped is None:
-                            stopped = "output"
-                            self._stop(handle, pid)
-                        continue
-                    message, handles, _, _ = socket.recv_fds(report, 4096, 1)
-                    if not message:
-                        exit_status = -1  # the middle process is gone: nothing more will come
-                        continue
-                    word = json.loads(message)
-                    if "refused" in word:
-                        refused, exit_status = word["refused"], -1
-                    elif "pid" in word:
-                        handle = handles[0] if handles else None
-                        pid = host_pid(handle) if handle is not None and not self.unsafe else None
-                        pid = pid or word["pid"]
-                        if stopped is not None:
-                            self._stop(handle, pid)
-                    else:
-                        exit_status = word["exit"]
-            for descriptor, sink in sinks.items():
-                while read_some(descriptor, sink, limits.output_bytes):
-                    if len(sink) > limits.output_bytes:
-                        stopped = stopped or "output"
-                        break
-        finally:
-            self._stop(handle, pid)
-            if handle is not None:
-                os.close(handle)
-        shown = bytes(printed[: 4 * SHOWN_CHARACTERS]).decode("utf-8", "replace")
-        shown = shown[:SHOWN_CHARACTERS]
-        return self._outcome(stopped, refused, exit_status, bytes(frame), shown, wall_seconds)
-
-    def _stop(self, handle: int | None, pid: int | None) -> None:
-        """End the inner process; the first of a pid namespace takes all others with it."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if handle is not None:
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-        if self.unsafe and pid is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-
-    def _outcome(
-        self,
-        stopped: str | None,
-        refused: str | None,
-        exit_status: int | None,
-        frame: bytes,
-        shown: str,
-        wall_seconds: float,
-    ) -> Outcome:
-        limits = self.limits
-        if refused is not None:
-            return Outcome("refused", None, walls.explain(refused), shown)
-        if stopped == "timeout":
-            return Outcome("timeout", None, f"It was stopped after {wall_seconds:g} s.", shown)
-        if stopped == "memory":
-            return Outcome(
-                "memory",
-                None,
-                f"It was stopped: it used more than {limits.memory_bytes >> 20} MB of memory "
-                f"or more than {2 * limits.processes} processes.",
-                shown,
-            )
-        if stopped == "output":
-            return Outcome(
-                "output",
-                None,
-                f"It was stopped: it wrote more than {limits.output_bytes >> 20} MB.",
-                shown,
-            )
-        if exit_status is None or exit_status < 0:
-            return Outcome("crashed", None, "The process that ran it disappeared.", shown)
-        if os.WIFSIGNALED(exit_status):
-            number = os.WTERMSIG(exit_status)
-            if number in (signal.SIGXCPU, signal.SIGKILL):
-                said = f"It was stopped after {limits.cpu_seconds} s of computing."
-                return Outcome("timeout", None, said, shown)
-            name = signal.Signals(number).name if number in iter(signal.Signals) else str(number)
-            return Outcome("crashed", None, f"Python itself was ended by {name}.", shown)
-        code = os.WEXITSTATUS(exit_status)
-        if code == SETUP_FAILED:
-            return Outcome("refused", None, walls.explain(shown.strip()), "")
-        if not frame:
-            return Outcome(
-                "crashed", None, f"It left Python (status {code}) before it could be asked.", shown
-            )
-        return Outcome("ok", frame, "", shown)
+            return Supervision(
+                ours, frame_out, printed_out, self.limits, wall_seconds, self.unsafe
+            ).outcome()
 
 
-def speaks_of_plots(job: Job) -> bool:
+def names_plots(job: Job) -> bool:
     return any(word in cell for cell in job.cells for word in ("matplotlib", "pylab"))
-
-
-def read_some(descriptor: int, sink: bytearray, limit: int) -> bool:
-    """Move what is waiting into the sink, never far beyond the limit; False at the end."""
-    try:
-        block = os.read(descriptor, min(1 << 20, limit + 1))
-    except BlockingIOError:
-        return False
-    except OSError:
-        return False
-    sink.extend(block)
-    return bool(block)
-
-
-def host_pid(handle: int) -> int | None:
-    """The number that this side of the wall has for the process behind a pidfd."""
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
-            if line.startswith("Pid:") and int(line.split()[1]) > 0:
-                return int(line.split()[1])
-    return None
 
 
 def font_cache() -> Path | None:

@@ -203,11 +203,12 @@ def raise_walls(limits: dict, kept: list[str]) -> None:
     trees = [(place, detach(place)) for place in kept]
     size = limits["file_bytes"]
     for place, options in (
-        (b"/tmp", f"size={size},nr_inodes=4096,mode=700"),
-        (b"/dev/shm", f"size={size},nr_inodes=256,mode=700"),
+        ("/tmp", f"size={size},nr_inodes=4096,mode=700"),
+        ("/dev/shm", f"size={size},nr_inodes=256,mode=700"),
     ):
         flags = MS_NOSUID | MS_NODEV
-        require(libc.mount(b"tmpfs", place, b"tmpfs", flags, options.encode()), f"own {place!r}")
+        mounted = libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, options.encode())
+        require(mounted, f"own {place}")
     for place, tree in trees:
         put_back(place, tree)
     hidden = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY
@@ -291,7 +292,7 @@ def run_job(shell, packed: bytes, limits: dict) -> bytes:
     (length,) = struct.unpack_from("<Q", packed)
     cells, request = json.loads(packed[8 : 8 + length]), packed[8 + length :]
     del packed
-    builtins.get_ipython = shell.get_ipython
+    builtins.get_ipython = shell.get_ipython  # type: ignore[attr-defined]
     signal.signal(signal.SIGVTALRM, give_up)
     for cell in cells:
         try:

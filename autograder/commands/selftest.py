@@ -30,15 +30,15 @@ def command(exercise, seeds, verbose):
             named = f", named {r.named or 'nothing'}" + (f" (wanted {wanted})" if unnamed else "")
             console.print(f"{name}: passed {r.passed} of {r.seeds}{named}", highlight=False)
     wrong = [r for r in results if not r.mutant.right]
-    named = [r for r in wrong if r.mutant.misconception]
-    found = sum(r.named == r.mutant.misconception for r in named)
+    to_name = [r for r in wrong if r.mutant.misconception]
+    found = sum(r.named == r.mutant.misconception for r in to_name)
     passed = sum(r.passed > 0 for r in wrong)
     failed = sum(r.passed < r.seeds for r in results if r.mutant.right)
-    share = found / len(named) if named else 1.0
+    share = found / len(to_name) if to_name else 1.0
     console.print(
         f"{len(wrong)} wrong and {len(results) - len(wrong)} right answers, {seeds} seeds: "
         f"wrong passed {passed}, right failed {failed}, "
-        f"named {found} of {len(named)} ({share:.0%})",
+        f"named {found} of {len(to_name)} ({share:.0%})",
         highlight=False,
     )
     if passed or failed or share < 0.9:

@@ -147,7 +147,8 @@ def make_class(
     kinds += ["right"] * max(1, len(slots) // 8)
     known = {name: _misconceived(name, rng) for name in assignments}
     kinds += [""] * (len(slots) - len(kinds))
-    handed_in, seen = [], set()
+    handed_in: list[DemoFile] = []
+    seen: set[str] = set()
     for number, ((student, assignment), kind) in enumerate(zip(slots, kinds, strict=True)):
         wrong = []
         if kind in ("", "late"):
@@ -161,7 +162,7 @@ def make_class(
 
 def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
     """An answer for each known mistake; first those that no other exercise of ours has."""
-    found = {}
+    found: dict[tuple[str, str], Answer] = {}
     for exercise in register.exercises(assignment):
         for answer in bank(exercise.id):
             if answer.misconception:

@@ -19,7 +19,8 @@ class ClearAnswers(ClearSolutions):
         typed = {e.id for e in register.exercises() if e.kind == "numbers"}
         if grade_id not in typed:
             return super().preprocess_cell(cell, resources, cell_index)
-        code_stub, self.code_stub = self.code_stub, self.typed_stub
+        code_stub = self.code_stub  # type: ignore[has-type]
+        self.code_stub = self.typed_stub
         try:
             cell, resources = super().preprocess_cell(cell, resources, cell_index)
         finally:

@@ -118,12 +118,12 @@ class GradebookWriter:
             submission.timestamp = naive_utc(entry.timestamp)
         for notebook in submission.notebooks:
             for grade in notebook.grades:
-                name = self.names.get(grade.cell_id)
+                name = self.names.get(grade.cell_id, "")
                 if name in entry.scores:
                     grade.auto_score = entry.scores[name]
                     settle_review(grade, name, entry.before, entry.record.written)
             for comment in notebook.comments:
-                name = self.names.get(comment.cell_id)
+                name = self.names.get(comment.cell_id, "")
                 if name in entry.comments:
                     comment.auto_comment = entry.comments[name]
             self._penalise(submission, notebook)

@@ -9,6 +9,7 @@ from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading import archive
+from autograder.grading.record import Flag
 from autograder.instructor.course import open_course
 from autograder.instructor.regrade import regrade
 from autograder.nbgrader_parts import steps
@@ -80,17 +81,12 @@ def test_both_flag_an_answer_that_ends_its_process_or_sends_something_else(both_
 def test_graded_again_by_nbgrader_the_records_keep_what_intake_said(both_ways):
     *_, course = both_ways
     said = archive.read_record(course, ASSIGNMENT, "eve")
-    marked = replace(said, flags=(steps_flag(), *said.flags), repairs=("Mended.",))
+    doubt = Flag("intake", "Two different notebooks were handed in.")
+    marked = replace(said, flags=(doubt, *said.flags), repairs=("Mended.",))
     archive.write_record(course, marked)
     nbgrader_autograde(course)
     after = archive.read_record(course, ASSIGNMENT, "eve")
     assert after.flags == marked.flags and after.repairs == marked.repairs
-
-
-def steps_flag():
-    from autograder.grading.record import Flag
-
-    return Flag("intake", "Two different notebooks were handed in.")
 
 
 def two_answers(notebook):
@@ -104,7 +100,7 @@ def two_answers(notebook):
 def test_a_class_with_flags_of_intake_is_regraded_and_loses_none(tmp_path):
     folder, course = tmp_path / "handed_in", tmp_path / "course"
     hand_in(folder, "ann", two_answers(submission(RIGHT)))
-    hand_in(folder, "eve", two_answers(submission(LEAVES)))
+    hand_in(folder, "eve", two_answers(submission(f"{RIGHT}\n{LEAVES}")))
     second = hand_in(folder, "bob", submission(RIGHT))
     second.rename(second.with_name(f"{ASSIGNMENT} (2).ipynb"))
     hand_in(folder, "bob", submission(NO_TANH))

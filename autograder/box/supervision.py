@@ -1,0 +1,180 @@
+"""One submission under supervision: what it may write, use and take, until it has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import time
+from pathlib import Path
+
+from autograder.box import walls, watch
+from autograder.box.job import Limits, Outcome
+
+SHOWN_CHARACTERS = 20_000
+WATCH_EVERY = 0.05
+SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
+GONE = -1  # the process between us and the submission ended without a word
+
+
+class Supervision:
+    """Reads what comes out of one job, within bounds, and ends what goes beyond them."""
+
+    def __init__(
+        self,
+        report: socket.socket,
+        frame_out: int,
+        printed_out: int,
+        limits: Limits,
+        wall_seconds: float,
+        unsafe: bool,
+    ):
+        self.report = report
+        self.frame, self.printed = bytearray(), bytearray()
+        self.sinks = {frame_out: self.frame, printed_out: self.printed}
+        self.limits = limits
+        self.wall_seconds = wall_seconds
+        self.unsafe = unsafe
+        self.handle: int | None = None
+        self.pid: int | None = None
+        self.exit_status: int | None = None
+        self.stopped: str | None = None
+        self.refused: str | None = None
+
+    def outcome(self) -> Outcome:
+        """Wait for the end of the job and tell what came of it."""
+        try:
+            self._follow()
+            self._read_the_rest()
+        finally:
+            self._kill()
+            if self.handle is not None:
+                os.close(self.handle)
+        shown = bytes(self.printed[: 4 * SHOWN_CHARACTERS]).decode("utf-8", "replace")
+        return self._describe(shown[:SHOWN_CHARACTERS])
+
+    def _follow(self) -> None:
+        for descriptor in self.sinks:
+            os.set_blocking(descriptor, False)
+        poll = select.poll()
+        for descriptor in (self.report.fileno(), *self.sinks):
+            poll.register(descriptor, select.POLLIN | select.POLLHUP)
+        deadline = time.monotonic() + self.wall_seconds
+        next_watch = time.monotonic() + WATCH_EVERY
+        while self.exit_status is None:
+            now = time.monotonic()
+            if self.stopped is None and now > deadline:
+                self._stop("timeout")
+                if self.pid is None:
+                    return
+            if self.stopped is None and now > next_watch and self.pid is not None:
+                next_watch = now + WATCH_EVERY
+                self._watch(self.pid)
+            pause = 10.0 if self.stopped else max(0.0, min(deadline, next_watch) - now)
+            events = poll.poll(pause * 1000 + 1)
+            if not events and self.stopped is not None:
+                return  # killed and still no word of its end: leave it to the kernel
+            for descriptor, _ in events:
+                if descriptor not in self.sinks:
+                    self._read_report()
+                elif not self._read(descriptor):
+                    poll.unregister(descriptor)
+
+    def _watch(self, pid: int) -> None:
+        if watch.too_large(pid, self.limits.memory_bytes, 2 * self.limits.processes):
+            self._stop("memory")
+
+    def _read(self, descriptor: int) -> bool:
+        """Take what is waiting, never far beyond the limit; False at the end."""
+        sink, most = self.sinks[descriptor], self.limits.output_bytes
+        try:
+            block = os.read(descriptor, min(1 << 20, most + 1))
+        except OSError:
+            return False
+        sink.extend(block)
+        if len(sink) > most and self.stopped is None:
+            self._stop("output")
+        return bool(block)
+
+    def _read_the_rest(self) -> None:
+        for descriptor, sink in self.sinks.items():
+            while self._read(descriptor) and len(sink) <= self.limits.output_bytes:
+                pass
+
+    def _read_report(self) -> None:
+        """A word from the process between us and the submission: refused, its number, its end."""
+        message, handles, _, _ = socket.recv_fds(self.report, 4096, 1)
+        if not message:
+            self.exit_status = GONE
+            return
+        word = json.loads(message)
+        if "refused" in word:
+            self.refused, self.exit_status = word["refused"], GONE
+        elif "pid" in word:
+            self.handle = handles[0] if handles else None
+            here = host_pid(self.handle) if self.handle is not None and not self.unsafe else None
+            self.pid = here or word["pid"]
+            if self.stopped is not None:
+                self._kill()
+        else:
+            self.exit_status = word["exit"]
+
+    def _stop(self, reason: str) -> None:
+        self.stopped = reason
+        self._kill()
+
+    def _kill(self) -> None:
+        """End the inner process; the first of a pid namespace takes all others with it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self.handle is not None:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        if self.unsafe and self.pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def _describe(self, shown: str) -> Outcome:
+        if self.refused is not None:
+            return Outcome("refused", None, walls.explain(self.refused), shown)
+        if self.stopped is not None:
+            return Outcome(self.stopped, None, self._why_stopped(self.stopped), shown)
+        if self.exit_status is None or self.exit_status < 0:
+            return Outcome("crashed", None, "The process that ran it disappeared.", shown)
+        if os.WIFSIGNALED(self.exit_status):
+            return self._ended_by(os.WTERMSIG(self.exit_status), shown)
+        code = os.WEXITSTATUS(self.exit_status)
+        if code == SETUP_FAILED:
+            return Outcome("refused", None, walls.explain(shown.strip()), "")
+        if not self.frame:
+            said = f"It left Python (status {code}) before it could be asked."
+            return Outcome("crashed", None, said, shown)
+        return Outcome("ok", bytes(self.frame), "", shown)
+
+    def _why_stopped(self, reason: str) -> str:
+        limits = self.limits
+        if reason == "timeout":
+            return f"It was stopped after {self.wall_seconds:g} s."
+        if reason == "output":
+            return f"It was stopped: it wrote more than {limits.output_bytes >> 20} MB."
+        return (
+            f"It was stopped: it used more than {limits.memory_bytes >> 20} MB of memory "
+            f"or more than {2 * limits.processes} processes."
+        )
+
+    def _ended_by(self, number: int, shown: str) -> Outcome:
+        if number in (signal.SIGXCPU, signal.SIGKILL):
+            said = f"It was stopped after {self.limits.cpu_seconds} s of computing."
+            return Outcome("timeout", None, said, shown)
+        name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+        return Outcome("crashed", None, f"Python itself was ended by {name}.", shown)
+
+
+def host_pid(handle: int) -> int | None:
+    """The number that this side of the wall has for the process behind a pidfd."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
+            if line.startswith("Pid:") and int(line.split()[1]) > 0:
+                return int(line.split()[1])
+    return None
