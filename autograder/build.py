@@ -161,7 +161,7 @@ def _exercise_line(where: str, exercise_id: str) -> str:
 
 
 def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[NotebookNode]:
-    """Fill in nbgrader's metadata from the register; a rubric becomes a cell of its own."""
+    """Fill in nbgrader's metadata from the register; a rubric becomes a separate cell."""
     given = cell.metadata["nbgrader"]
     grade_id = given.get("grade_id", "")
     exercise_id = exercise_of(grade_id)
@@ -175,7 +175,7 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
         )
     if "points" in given:
         raise BuildError(
-            f"{where}: points stand in the register alone; take them out of the header."
+            f"{where}: points are in the register alone; take them out of the header."
         )
     grade, solution = bool(given.get("grade", False)), bool(given.get("solution", False))
     complete = {
@@ -286,7 +286,7 @@ def _check_exercises(file: str, name: str, cells: list[NotebookNode]) -> None:
     ids = [g["grade_id"] for g in graded]
     for grade_id in ids:
         if ids.count(grade_id) > 1:
-            raise BuildError(f"{file}: the grade_id {grade_id!r} stands on more than one cell.")
+            raise BuildError(f"{file}: the grade_id {grade_id!r} is on more than one cell.")
     for e in register.exercises(name):
         for wanted in [e.id, check_cell(e.id)] if e.checked else [e.id]:
             if wanted not in ids:
@@ -333,7 +333,7 @@ def _check_release(file: str, source: NotebookNode, release: NotebookNode) -> No
             if len(part) > 30 and part in cell.source:
                 raise BuildError(
                     f"{file}, cell {number} of the student's notebook holds a solution or hidden "
-                    f"test that stands elsewhere between its marks: {part[:60]!r}."
+                    f"test that is elsewhere between its marks: {part[:60]!r}."
                 )
 
 

@@ -58,7 +58,7 @@ def run_all(
 def run_one(
     path: Path, name: str, solved: bool, budget: str, jobs: int = 1, keep: Path | None = None
 ) -> NotebookRun:
-    """Run one notebook in a folder of its own, so that what it writes disturbs nobody."""
+    """Run one notebook in its own folder, so that what it writes disturbs nobody."""
     import papermill
 
     checked = [e for e in register.exercises(name) if e.checked]

@@ -21,7 +21,7 @@ OWNER = "owner.lock"
 
 
 def new_folder() -> tuple[Path, IO]:
-    """A folder of our own, and the lock that says so as long as it is open."""
+    """A new folder, and the lock that marks it as in use as long as it is open."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     # locked before it has its name: nobody ever sees a lock of a living owner open
     lock = open(folder / f"{OWNER}.new", "wb")  # noqa: SIM115 - open as long as the box lives
@@ -31,7 +31,7 @@ def new_folder() -> tuple[Path, IO]:
 
 
 def remove_abandoned() -> list[Path]:
-    """Remove the folders whose owners are gone, and say which; all others are left alone."""
+    """Remove the folders that dead graders left, and return them; all others are left alone."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, in use, or just removed by another

@@ -224,7 +224,7 @@ class CapabilityData(ctypes.Structure):
 
 
 def drop_privileges() -> None:
-    """No capability, none to be gained, and a keyring of its own."""
+    """No capability, none to be gained, and its own keyring."""
     number = KEYCTL.get(os.uname().machine)
     if number is not None:
         libc.syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)

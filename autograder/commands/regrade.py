@@ -1,4 +1,4 @@
-"""autograder regrade: judge again, and show whose points changed."""
+"""autograder regrade: judge again, and show which points changed."""
 
 import os
 

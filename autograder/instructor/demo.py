@@ -92,7 +92,7 @@ def bank(exercise: str) -> list[Answer]:
 
 
 def make_students(count: int, rng: random.Random) -> list[Student]:
-    """A class whose names have commas, quotes and more than one script."""
+    """A class with commas, quotes and more than one script in its names."""
     students = []
     for number in range(count):
         first = FIRST[number % len(FIRST)]
@@ -125,7 +125,7 @@ def write_roster(path: Path, students: list[Student]) -> None:
 
 @dataclass(frozen=True)
 class DemoFile:
-    """One file of the class: whose, for what, its name, its bytes, when, and what is the matter."""
+    """One file that a student of the class handed in, when, and what kind of work it is."""
 
     student: str
     assignment: str
@@ -161,7 +161,7 @@ def make_class(
 
 
 def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
-    """An answer for each known mistake; first those that no other exercise of ours has."""
+    """An answer for each known mistake; first those that no other assignment has."""
     found: dict[tuple[str, str], Answer] = {}
     for exercise in register.exercises(assignment):
         for answer in bank(exercise.id):

@@ -1,4 +1,4 @@
-"""Grades again what is in the course directory already, and tells whose points changed.
+"""Grades again what is in the course directory already, and reports which points changed.
 
 The notebooks in `submitted/` are the ones that intake rebuilt, so only the judge runs again: for
 everyone or for some students, for all exercises or for some. Marks given by hand are not touched.
