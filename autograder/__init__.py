@@ -1,14 +1,8 @@
 """What only instructors have: sources with solutions, hidden checks, the grader."""
 
-import secrets
 import sys
 
-HIDDEN_SEEDS = 3
-
-
-def fresh_seeds(count: int = HIDDEN_SEEDS) -> tuple[int, ...]:
-    """Seeds that nobody has seen before; whoever grades records them."""
-    return tuple(secrets.randbelow(2**31) + 2 for _ in range(count))
+from autograder.seeds import fresh_seeds
 
 
 def hidden_check(exercise_id: str, seeds=None):

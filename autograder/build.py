@@ -174,9 +174,7 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
             f"{where}: {exercise_id} belongs to {exercise.notebook}, says the register."
         )
     if "points" in given:
-        raise BuildError(
-            f"{where}: points are in the register alone; take them out of the header."
-        )
+        raise BuildError(f"{where}: points are in the register alone; take them out of the header.")
     grade, solution = bool(given.get("grade", False)), bool(given.get("solution", False))
     complete = {
         "cell_type": cell.cell_type,

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder import fresh_seeds
 from autograder.box import Box, Job, Limits
 from autograder.grading.releases import release_notebook
 from autograder.grading.verdict import Judged, judge_outcome
 from autograder.grading.what_to_run import cells_to_run
 from autograder.intake import rebuild
+from autograder.seeds import fresh_seeds
 from course_utils import register
 from course_utils.checks import judge, wire
 

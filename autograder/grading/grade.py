@@ -9,11 +9,11 @@ from functools import lru_cache
 
 from nbformat import NotebookNode
 
-from autograder import fresh_seeds
 from autograder.box import Box, Job, Outcome
 from autograder.grading.record import WrittenRecord, fingerprint
 from autograder.grading.verdict import Grades, Replies, judge_replies, read_outcome
 from autograder.grading.what_to_run import RunnableCell, cells_for, cells_to_run, checked_exercises
+from autograder.seeds import fresh_seeds
 from course_utils.checks import judge, wire
 
 PRINTED_CHARACTERS = 4000

@@ -12,7 +12,9 @@ class ClearAnswers(ClearSolutions):
     An error in place of numbers would stop a notebook that is run from top to bottom.
     """
 
-    typed_stub = Dict({"python": ""}, help="What is left in place of a typed answer").tag(config=True)
+    typed_stub = Dict({"python": ""}, help="What is left in place of a typed answer").tag(
+        config=True
+    )
 
     def preprocess_cell(self, cell, resources, cell_index):
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
