@@ -32,7 +32,7 @@ CONTRASTS = """() => {
             continue
         let paper = [255, 255, 255]
         const chain = []
-        for (let e = element; e; e = e.parentElement ?? (e === host ? null : host)) chain.unshift(e)
+        for (let e = element; e; e = e.parentElement ?? (root.contains(e) ? host : null)) chain.unshift(e)
         for (const e of chain) paper = over(read(getComputedStyle(e).backgroundColor), paper)
         const style = getComputedStyle(element)
         const ink = over(read(element.closest('svg') ? style.fill : style.color), paper)
