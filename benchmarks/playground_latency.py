@@ -6,6 +6,7 @@ Run: python benchmarks/playground_latency.py
 """
 
 import math
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -73,7 +74,8 @@ def main() -> int:
         page = browser.new_page(viewport={"width": 1300, "height": 900})
         page.goto(ADDRESS)
         page.evaluate(WATCH)
-        print(f"{MOVES} moves each; one frame is {FRAME_MS:.1f} ms")
+        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+        print(f"{MOVES} moves each; one frame is {FRAME_MS:.1f} ms; load {busy:.1f} per core")
         for name, setting in SETTINGS.items():
             spent, work = drag(page, setting)
             median = statistics.median(spent)

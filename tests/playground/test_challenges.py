@@ -11,14 +11,14 @@ pytestmark = pytest.mark.browser
 SOLUTIONS = {
     "copy": [{"queries": [[-3.4, -0.9], [0, 0]]}, {"queries": [[-3, -1], [0, 0]]}],
     "average": [{"queries": [[1.4, 2.2], [0, 0]]}, {"queries": [[1.77, 2.78], [0, 0]]}],
-    "mask": [{"blocked": [True, False, True, False]}],
+    "mask": [{"blocked": [False, True, True, False]}],
     "temperature": [{"temperature": 0.5}, {"temperature": 0.52}],
     "noise": [{"heads": 2, "queries": [[3.4, 0.9], [-0.6, 3]]}],
 }
 FAILURES = {
     "copy": [{}, {"queries": [[-1, -0.3], [0, 0]]}, {"queries": [[3.4, 0.9], [0, 0]]}],
     "average": [{}, {"queries": [[0.5, 0.8], [0, 0]]}, {"queries": [[2.5, 1], [0, 0]]}],
-    "mask": [{}, {"blocked": [False, True, False, True]}, {"blocked": [True, False, False, False]}],
+    "mask": [{}, {"blocked": [True, False, False, True]}, {"blocked": [False, True, False, False]}],
     "temperature": [{}, {"temperature": 0.1}, {"temperature": 1}],
     "noise": [
         {},

@@ -38,6 +38,13 @@ def test_the_mouse_drags_the_query_and_the_output_follows(playground):
     assert playground.evaluate("attentionPlayground.instances[0].result().output") != before
 
 
+def test_the_ring_of_the_query_invites_until_something_has_been_moved(playground):
+    host = playground.locator(".attention-playground")
+    assert host.get_attribute("data-fresh") == ""
+    playground.locator('[aria-label="Query"]').press("ArrowUp")
+    assert host.get_attribute("data-fresh") is None
+
+
 def test_a_point_follows_the_pointer_without_a_jump_and_stays_on_the_paper(playground):
     x, y = centre(playground, "Value 2")
     playground.mouse.move(x + 8, y)

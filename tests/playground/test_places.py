@@ -10,6 +10,7 @@ from tests.playground.using import begin, centre, put, state
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("jupyterlab")]
 
+PRESETS = ["four", "same", "twins", "middle", "loud", "pair", "noisy"]
 CHALLENGES = ["free", "copy", "average", "mask", "temperature", "reach", "noise"]
 
 # Every visible text of the playground with its contrast; backgrounds blend from the page upwards.
@@ -54,6 +55,28 @@ TOO_WIDE = """() => {
 }"""
 
 
+# Labels that leave their paper, and labels that hide one another.
+LABELS = """() => {
+    const problems = []
+    for (const { svg } of Object.values(attentionPlayground.instances[0].planes)) {
+        const paper = svg.getBoundingClientRect()
+        const labels = [...svg.querySelectorAll('text')].filter(text => text.getClientRects().length)
+            .map(text => [text.textContent, text.getBoundingClientRect()])
+        for (const [words, box] of labels) {
+            if (box.left < paper.left || box.right > paper.right || box.top < paper.top
+                || box.bottom > paper.bottom) problems.push(`${words} leaves the paper`)
+            for (const [others, other] of labels) {
+                const across = Math.min(box.right, other.right) - Math.max(box.left, other.left)
+                const down = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top)
+                if (words < others && across > 0 && down > 0 && across * down > 0.2 * box.width * box.height)
+                    problems.push(`${words} is over ${others}`)
+            }
+        }
+    }
+    return problems
+}"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read_in_light_and_dark(open_playground, scheme):
     page = open_playground(color_scheme=scheme)
@@ -94,6 +117,17 @@ def test_a_link_brings_back_what_was_shared(open_playground):
     assert other.locator("[data-challenge=reach]").get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.parametrize("width", [400, 1300])
+def test_labels_stay_on_their_paper_and_clear_of_each_other(open_playground, width):
+    page = open_playground(width=width)
+    for challenge in CHALLENGES:
+        begin(page, challenge)
+        assert page.evaluate(LABELS) == [], challenge
+    for preset in PRESETS:
+        page.select_option("[data-set=preset]", preset)
+        assert page.evaluate(LABELS) == [], preset
+
+
 @pytest.mark.parametrize(
     "end", ["#play&", "#play&k=1,2&v=3", "#play&q=a,b,c,d&k=1,1,2,2&v=1,1,2,2&m=00", "#top"]
 )
@@ -110,7 +144,7 @@ def test_reset_goes_back_to_where_one_began(playground):
     assert state(playground) == start
 
 
-@pytest.mark.parametrize("preset", ["four", "same", "twins", "middle", "loud", "pair", "noisy"])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_each_preset_has_a_name_and_a_sentence(playground, preset):
     playground.select_option("[data-set=preset]", preset)
     assert len(playground.locator("[data-part=goal]").inner_text()) > 20
