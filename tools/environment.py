@@ -32,9 +32,9 @@ class Layer:
 
 # In order: each layer contains the ones before it.
 LAYERS = {
-    "student": Layer("lab", "JupyterLab, PyTorch, widgets and plots", 330, 1200),
-    "instructor": Layer("instructor", "a student's packages and the grader's", 370, 1350),
-    "dev": Layer("dev", "a student's packages, the grader's and the developers'", 480, 1600),
+    "student": Layer("lab", "JupyterLab, PyTorch, widgets and plots", 350, 1400),
+    "instructor": Layer("instructor", "a student's packages and the grader's", 380, 1500),
+    "dev": Layer("dev", "a student's packages, the grader's and the developers'", 450, 1800),
 }
 CUDA_DOWNLOAD_GB, CUDA_DISK_GB = 2.6, 4.3  # what PyTorch's CUDA build needs beyond the CPU build
 
