@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-colab"
 VERSIONS = ROOT / "tools" / "colab_versions.txt"
+PATIENCE = 300  # seconds that a kernel has to start or to send its output, on a busy machine
 
 
 def main() -> None:
@@ -103,7 +104,12 @@ def run(command: list) -> None:
 def run_notebooks(python: Path, folder: Path, output: Path) -> dict[str, str]:
     """Run every notebook of the folder; the name of each that failed, with the reason."""
     output.mkdir()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
     # From its own folder, so that the notebook imports the installed course and not ours.
     script = shutil.copy(__file__, output)
 
@@ -141,6 +147,8 @@ def run_one(source: str, output: str) -> None:
             kernel_name="python3",
             progress_bar=False,
             log_output=False,
+            start_timeout=PATIENCE,
+            iopub_timeout=PATIENCE,
             config=Config({"KernelManager": address}),
         )
 
