@@ -50,7 +50,8 @@ cd "$root"
 pivot_root . mnt
 umount -l /mnt
 cd /
-exec setpriv --reuid="$user" --regid="$user" --init-groups "$@"
+setpriv --reuid="$user" --regid="$user" --init-groups "$@"
+exit $?  # this shell stays, so that the namespace ends when it is killed
 """
 
 
