@@ -77,6 +77,7 @@ def run_one(
                 kernel_name="python3",
                 progress_bar=False,
                 log_output=False,
+                **_kernel_settings(Path(folder)),
             )
         except Exception as trouble:
             problem = _explain(name, trouble)
@@ -89,6 +90,18 @@ def run_one(
                 suffix = "" if solved else "_unsolved"
                 nbformat.write(done, keep / f"{name}{suffix}.ipynb")
     return NotebookRun(name, solved, time.monotonic() - started, points, possible, problem)
+
+
+def _kernel_settings(folder: Path) -> dict:
+    """Kernels that start together can choose the same ports, and are slow on a busy machine."""
+    from traitlets.config import Config
+
+    address = {"transport": "ipc", "ip": str(folder / "socket")} if os.name == "posix" else {}
+    return {
+        "start_timeout": 300,
+        "iopub_timeout": 300,
+        "config": Config({"KernelManager": address}),
+    }
 
 
 def _points(notebook: nbformat.NotebookNode, exercise_id: str) -> float:

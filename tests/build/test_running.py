@@ -1,9 +1,12 @@
-"""How the runs of the notebooks share the cores."""
+"""How the runs of the notebooks share the machine."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
+import nbformat
 import pytest
 
+from autograder import build
 from autograder import run_notebooks as running
 
 
@@ -19,3 +22,15 @@ def test_a_notebook_that_runs_alone_gets_all_cores(monkeypatch, unsolved, shares
     monkeypatch.setattr(running, "run_one", not_run)
     found = list(running.run_all(["00_start_here"], "smoke", jobs=8, unsolved=unsolved))
     assert len(found) == len(shares) and seen == shares
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="files as addresses need Linux or macOS")
+def test_kernels_that_start_together_cannot_choose_the_same_ports(tmp_path):
+    code = "import ipykernel.connect as c\nassert c.get_connection_info(unpack=True)['transport'] == 'ipc'"
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code)], metadata={"kernelspec": build.KERNEL}
+    )
+    nbformat.write(notebook, tmp_path / "00_start_here.ipynb")
+    ran = running.run_one(tmp_path / "00_start_here.ipynb", "00_start_here", False, "smoke")
+    assert not ran.problem
