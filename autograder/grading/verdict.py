@@ -55,6 +55,14 @@ class Grades:
     printed: str
     seconds: float
 
+    @property
+    def points(self) -> float:
+        return sum(answer.verdict.points for answer in self.answers)
+
+    @property
+    def max_points(self) -> float:
+        return sum(answer.verdict.max_points for answer in self.answers)
+
 
 def read_outcome(outcome: Outcome) -> Replies:
     """The replies in what came out of the box. Raises BoxFailed if that was the box's fault."""
