@@ -4,26 +4,21 @@
     verdicts/<assignment>/<student>.json   the latest record of each submission
     originals/<assignment>/<student>/...   the bytes as handed in, of what was repaired or flagged
 
-File names are student ids, with anything unusual percent-encoded.
+File names are student ids, with anything unusual percent-encoded; long ones are a beginning and
+a hash, and the record has the original.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import quote
 
 from autograder.course_files import write_atomically
 from autograder.grading import record
 from autograder.grading.record import RunRecord, SubmissionRecord
+from autograder.intake.text import file_name
 
 FOLDER = ".autograder"
-
-
-def file_name(name: str) -> str:
-    """A student id as a file name that cannot leave its folder."""
-    safe = quote(name, safe=" @+,=")
-    return safe.replace(".", "%2E") if safe.startswith(".") else safe
 
 
 def folder_name(student: str) -> str:

@@ -6,7 +6,7 @@ from nbformat import NotebookNode
 
 from autograder.cell_names import exercise_of
 from autograder.grading.verdict import Grades, Judged
-from autograder.intake.harmless import harmless_markdown
+from autograder.intake.text import clean_cell_text
 from course_utils.checks import panel
 
 COMMENT_CHARACTERS = 2000
@@ -95,4 +95,4 @@ def comment_on(answer: Judged) -> str:
         hint = verdict.hint or next((f.hint for f in verdict.findings if f.hint), "")
         if hint:
             lines.append(f"\nHint: {hint}")
-    return harmless_markdown("\n".join(lines)[:COMMENT_CHARACTERS])
+    return clean_cell_text("\n".join(lines)[:COMMENT_CHARACTERS])

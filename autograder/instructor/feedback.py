@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from pathlib import Path
 
 from nbconvert.exporters import TemplateExporter
-from nbconvert.filters.highlight import Highlight2HTML
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.api import Gradebook, MissingEntry
@@ -18,8 +18,9 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.cell_names import exercise_of
 from autograder.course_files import CourseError
 from autograder.grading import archive
+from autograder.instructor import fragments
 from autograder.instructor.course import Course
-from autograder.instructor.mathematics import markdown
+from autograder.instructor.formgrader import is_given
 from autograder.nbgrader_parts.configuration import alembic_on_path, for_course
 
 # the address that course directories use: feedback.configure(c)
@@ -95,7 +96,7 @@ def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, 
     }
     if written:
         item["question"] = _question(nb, index)
-        item["answer"] = _text(cell)
+        item["answer"] = fragments.written(cell.source, cell.get("attachments"))
     else:
         item["panel"] = _panel(cell)
         item["answer"] = _code(nb, exercise)
@@ -103,12 +104,12 @@ def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, 
 
 
 def _comment(exercise: str, gradebook: Gradebook, place: tuple[str, str, str]) -> str:
-    """What a person wrote. The grader's own words stand in the panel already."""
+    """What a person wrote. The grader's own words are in the panel already."""
     try:
         comment = gradebook.find_comment(exercise, *place)
     except MissingEntry:
         return ""
-    return markdown(comment.manual_comment) if comment.manual_comment else ""
+    return fragments.written(comment.manual_comment) if comment.manual_comment else ""
 
 
 def _panel(cell: NotebookNode) -> str:
@@ -120,14 +121,14 @@ def _panel(cell: NotebookNode) -> str:
         if output.output_type == "display_data" and "text/html" in output.data:
             return "".join(output.data["text/html"])
     text = "".join("".join(o.text) for o in cell.outputs if o.output_type == "stream")
-    return f"<pre>{_escape(text)}</pre>" if text else ""
+    return f"<pre>{html.escape(text)}</pre>" if text else ""
 
 
 def _code(nb: NotebookNode, exercise: str) -> str:
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
         if marks.get("grade_id") == exercise and cell.cell_type == "code":
-            return Highlight2HTML(pygments_lexer="ipython3")(cell.source)
+            return fragments.code(cell.source)
     return ""
 
 
@@ -137,19 +138,10 @@ def _question(nb: NotebookNode, index: int) -> str:
     if above is None or above.cell_type != "markdown" or utils.is_solution(above):
         return ""
     lines = [line for line in above.source.split("\n") if not line.startswith(("#", "difficulty "))]
-    return markdown("\n".join(lines).strip())
-
-
-def _text(cell: NotebookNode) -> str:
-    source = cell.source
-    for name, bundle in cell.get("attachments", {}).items():
-        for kind, content in bundle.items():
-            source = source.replace(f"attachment:{name}", f"data:{kind};base64,{content}")
-    return markdown(source)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = "\n".join(lines).strip()
+    if is_given(above):
+        return fragments.given(text)
+    return fragments.written(text, above.get("attachments"))
 
 
 def _title(assignment: str) -> str:

@@ -1,4 +1,4 @@
-"""Draws the formulas of a text as small pictures, so that a page needs no script and no network."""
+"""Draws formulas as small pictures, so that a page needs no script and no network."""
 
 from __future__ import annotations
 
@@ -8,30 +8,8 @@ import io
 import re
 from functools import lru_cache
 
-from nbconvert.filters.markdown_mistune import markdown2html_mistune
-
-FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", re.S)
-KEPT = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.S)
 POINTS = 12
-
-
-def markdown(text: str) -> str:
-    """Markdown as HTML, with its formulas drawn."""
-    parts = KEPT.split(markdown2html_mistune(text))
-    return "".join(part if KEPT.fullmatch(part) else _with_formulas(part) for part in parts)
-
-
-def _with_formulas(text: str) -> str:
-    def draw(found: re.Match) -> str:
-        tex = html.unescape(found[1] or found[2]).strip()
-        picture = formula(tex)
-        if picture is None:
-            return f"<code>{html.escape(tex)}</code>"
-        return (
-            f'<span style="display:block;margin:.6em 0">{picture}</span>' if found[1] else picture
-        )
-
-    return FORMULA.sub(draw, text)
+WIDEST, HIGHEST = 2000, 1000  # of a formula, in points
 
 
 @lru_cache(maxsize=512)
@@ -45,6 +23,8 @@ def formula(tex: str) -> str | None:
         plain = " ".join(tex.split())
         size = FontProperties(size=POINTS)
         width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72, prop=size)
+        if not (0 < width <= WIDEST and 0 < height <= HIGHEST):
+            return None
         figure = Figure(figsize=((width + 2) / 72, (height + 2) / 72))
         figure.text(0, (depth + 1) / (height + 2), f"${plain}$", fontproperties=size)
         stream = io.StringIO()
@@ -55,7 +35,7 @@ def formula(tex: str) -> str | None:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     svg = re.sub(r'\s+xmlns:(?!xlink)\w+="[^"]*"', "", svg)
-    # Each picture's glyphs get ids of their own: many pictures stand on one page.
+    # Each picture's glyphs get other ids: there are many pictures on one page.
     mark = "m" + hashlib.sha256(tex.encode()).hexdigest()[:8]
     svg = re.sub(r'id="([^"]+)"', rf'id="{mark}-\1"', svg)
     svg = re.sub(r'(xlink:href=")#([^"]+)"', rf'\1#{mark}-\2"', svg)

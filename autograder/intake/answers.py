@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 from nbformat import NotebookNode
 
 from autograder.intake.cells import Cell, tidy
 from autograder.intake.code import kind_of, new_statements, read_code, rename_in
-from autograder.intake.harmless import harmless_attachments, harmless_markdown
 from autograder.intake.places import (
     Loose,
     Place,
     Work,
     is_retagged,
     is_untouched,
-    likeness_of,
     listed,
     numbers,
 )
+from autograder.intake.saved import pictures
 
 
 def loose_code(work: Work) -> list[Loose]:
@@ -71,7 +72,8 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
     if useful:
         parts = sorted(parts + _take(work, place, useful, bool(parts)))
     elif elsewhere and parts and have & wanted:
-        rivals = [p for p in elsewhere if tidy(p.source) not in {tidy(s) for _, s in parts}]
+        mine = {tidy(source) for _, source in parts}
+        rivals = [part for part in elsewhere if tidy(part.source) not in mine]
         if rivals:
             work.flags.append(
                 f"{place.name}: another cell (number {numbers(rivals)}) defines "
@@ -127,16 +129,22 @@ def _complete_each_other(parts: list[Cell] | list[Loose], wanted: frozenset[str]
 def _with_old_name(work: Work, place: Place, source: str) -> str:
     """A class or function that was renamed gets its name back beside the new one."""
     reading = read_code(source)
-    missing = place.reading.makes - reading.defines
+    missing = (place.reading.makes if place.reading else frozenset()) - reading.defines
     if not reading.parsed or len(missing) != 1:
         return source
     (name,) = missing
     kind = kind_of(place.cell.source, name)
     renamed = rename_in(source, name, kind) if kind != "variable" else None
-    if renamed is None or likeness_of(renamed.casefold(), name.casefold()) < 0.6:
+    if renamed is None or not _alike(renamed, name):
         return source
     work.repairs.append(f"{place.name}: {name} was called {renamed}; both names work now.")
     return f"{source}\n\n{name} = {renamed}"
+
+
+def _alike(a: str, b: str) -> bool:
+    """Whether one name may be a misspelling of the other; these are short."""
+    a, b = a.casefold()[:100], b.casefold()[:100]
+    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= 0.6
 
 
 def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] | None:
@@ -164,7 +172,7 @@ def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] 
         added = _written_above(work, place)
         if added:
             work.repairs.append(f"{place.name}: the answer stood in the question's cell.")
-            return harmless_markdown(added), None
+            return added, None
         if not owned:
             work.repairs.append(f"{place.name}: the cell for the written answer isn't there.")
         return None
@@ -172,9 +180,9 @@ def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] 
         work.claim(cell, place)
     attachments = NotebookNode()
     for cell in parts:
-        attachments.update(harmless_attachments(cell.attachments) or {})
+        attachments.update(pictures(cell.attachments))
     text = "\n\n".join(cell.source.strip("\n") for cell in parts)
-    return harmless_markdown(text), attachments or None
+    return text, attachments or None
 
 
 def _text_below(work: Work, owned: list[Cell]) -> list[Cell]:
@@ -182,7 +190,9 @@ def _text_below(work: Work, owned: list[Cell]) -> list[Cell]:
     if not owned:
         return []
     found = []
-    for cell in work.document.cells[owned[-1].index + 1 :]:
+    for cell in work.document.cells:
+        if cell.index <= owned[-1].index:
+            continue
         if cell.index in work.owner or cell.kind == "code":
             break
         if cell.text:

@@ -9,13 +9,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.intake.code import read_code, without_magics
-from autograder.intake.harmless import (
-    harmless_attachments,
-    harmless_code,
-    harmless_markdown,
-    harmless_outputs,
-)
-from autograder.intake.places import Loose, Work, numbers
+from autograder.intake.places import Loose, Place, Work, numbers
+from autograder.intake.saved import pictures, saved_outputs
 
 
 def assemble(
@@ -46,16 +41,17 @@ def assemble(
         cell = copy.deepcopy(place.cell)
         if place.role == "answer":
             if answers[place.index] is not None:
-                cell["source"] = harmless_code(answers[place.index])
+                cell["source"] = answers[place.index]
             cell["outputs"], cell["execution_count"] = [], None
         elif place.role == "written":
-            if written[place.index] is not None:
-                cell["source"], attachments = written[place.index]
+            answer = written[place.index]
+            if answer is not None:
+                cell["source"], attachments = answer
                 if attachments:
                     cell["attachments"] = attachments
         elif place.kind == "code" and not place.cell.metadata.get("nbgrader", {}).get("grade"):
             owned = work.owned_by(place)
-            outputs = harmless_outputs(owned[-1].outputs) if owned else []
+            outputs = saved_outputs(owned[-1].outputs) if owned else []
             if outputs:
                 cell["outputs"] = outputs
         cells.append(cell)
@@ -71,60 +67,81 @@ def _carried(
     work: Work, answers: dict[int, str | None], loose: list[Loose]
 ) -> tuple[list[Loose], dict[int, list[Loose]], dict[int, list[Loose]]]:
     """Helpers that answers use, and before or after which answer they must run."""
-    asked = frozenset(n for place in work.release.answers for n in place.reading.makes)
+    readings = [place.reading for place in work.release.answers if place.reading]
+    asked = frozenset(name for reading in readings for name in reading.makes)
     helpers = [
         part for part in loose if part.reading.only_helpers and not part.reading.makes & asked
     ]
-    before, after, done = defaultdict(list), defaultdict(list), []
+    by_name: dict[str, list[Loose]] = defaultdict(list)
+    for part in helpers:
+        for name in part.reading.defines:
+            by_name[name].append(part)
+    before: dict[int, list[Loose]] = {}
+    after: dict[int, list[Loose]] = {}
+    done: dict[int, Loose] = {}
     for place in work.release.answers:
         source = answers[place.index]
-        if source is None:
-            continue
-        needed, group = set(read_code(source).uses), []
-        grown = True
-        while grown:
-            grown = False
-            for part in helpers:
-                reading = part.reading
-                if part in done or part in group:
-                    continue
-                if reading.patches & place.reading.makes:
-                    after[place.index].append(part)
-                    done.append(part)
-                elif not (reading.defines & needed or reading.star_import):
-                    continue
-                else:
-                    group.append(part)
-                needed |= reading.uses
-                grown = True
-        done += group
-        before[place.index] = sorted(group, key=lambda part: part.index)
+        if source is not None:
+            before[place.index], after[place.index] = _needed_by(
+                place, source, helpers, by_name, done
+            )
     if done:
-        kept = numbers(sorted(done, key=lambda part: part.index))
+        kept = numbers([done[index] for index in sorted(done)])
         work.repairs.append(f"Cells of the student's own that answers use were kept: {kept}.")
-    return done, before, after
+    return list(done.values()), before, after
+
+
+def _needed_by(
+    place: Place,
+    source: str,
+    helpers: list[Loose],
+    by_name: dict[str, list[Loose]],
+    done: dict[int, Loose],
+) -> tuple[list[Loose], list[Loose]]:
+    """The helpers that run before one answer and after it; each name is looked up once."""
+    makes = place.reading.makes if place.reading else frozenset()
+    after = [p for p in helpers if p.index not in done and p.reading.patches & makes]
+    group = [p for p in helpers if p.index not in done and p.reading.star_import and p not in after]
+    done.update({part.index: part for part in (*after, *group)})
+    waiting = [
+        *read_code(source).uses,
+        *(n for part in (*after, *group) for n in part.reading.uses),
+    ]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for part in by_name.get(name, ()):
+            if part.index not in done:
+                done[part.index] = part
+                group.append(part)
+                waiting += part.reading.uses
+    return sorted(group, key=lambda part: part.index), after
 
 
 def _carried_cell(part: Loose) -> NotebookNode:
     # Without `!pip` and the like: the box has no network, and waiting for it costs time.
-    cell = new_code_cell(harmless_code(without_magics(part.source)).strip("\n"))
+    cell = new_code_cell(without_magics(part.source).strip("\n"))
     cell.metadata = NotebookNode(tags=["setup", "student"])
     return cell
 
 
 def _extras(work: Work, carried: set[int]) -> dict[int, list[NotebookNode]]:
     """Cells of the student's own, kept to be read and never run, after the cell they followed."""
-    found, last = defaultdict(list), -1
+    found: dict[int, list[NotebookNode]] = defaultdict(list)
+    last = -1
     for cell in work.document.cells:
         if cell.index in work.owner:
             last = work.owner[cell.index]
         elif cell.text and cell.index not in carried:
             if cell.kind == "code":
-                kept = new_code_cell(harmless_code(cell.source))
-                kept.outputs = harmless_outputs(cell.outputs)
+                kept = new_code_cell(cell.source)
+                kept.outputs = saved_outputs(cell.outputs)
             else:
-                kept = new_markdown_cell(harmless_markdown(cell.source))
-                attachments = harmless_attachments(cell.attachments)
+                kept = new_markdown_cell(cell.source)
+                attachments = pictures(cell.attachments)
                 if attachments:
                     kept.attachments = attachments
             kept.metadata = NotebookNode(tags=["student"])

@@ -9,10 +9,13 @@ from functools import cached_property, lru_cache
 import nbformat
 
 from autograder.intake.code import Reading, read_code
-from autograder.intake.harmless import clean_text
+from autograder.intake.text import clean_cell_text, clean_name
 
 MOST_CELLS = 5000
 MOST_TEXT = 1_000_000  # characters in all cells, outputs apart; an honest notebook has 30,000
+# Each list, object and value takes tens of bytes of memory, however short it is in the file.
+MOST_LISTS = 1_000_000
+MOST_VALUES = 3_000_000
 
 
 class Unreadable(ValueError):
@@ -38,13 +41,11 @@ class Cell:
 
     @cached_property
     def grade_id(self) -> str:
-        found = self.nbgrader.get("grade_id")
-        return found if isinstance(found, str) else ""
+        return clean_name(self.nbgrader.get("grade_id"))
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        found = (self.metadata.get("id"), self.cell_id)
-        return tuple(text for text in found if isinstance(text, str) and text)
+        return tuple(filter(None, (clean_name(self.metadata.get("id")), self.cell_id)))
 
     @cached_property
     def reading(self) -> Reading:
@@ -76,6 +77,11 @@ def read_document(original: bytes) -> Document:
     text = _decode(original)
     if not text.strip():
         raise Unreadable("The file is empty.")
+    if text.count("[") + text.count("{") > MOST_LISTS or text.count(",") > MOST_VALUES:
+        raise Unreadable(
+            "The file holds millions of lists or numbers, which no notebook needs: it is not read. "
+            "Ask for it again with its outputs cleared."
+        )
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -102,10 +108,10 @@ def read_document(original: bytes) -> Document:
             cells.append(_cell(index, cell))
         else:
             notes.append(f"Cell {index + 1} is not a cell and was left out.")
-    text = sum(len(cell.source) for cell in cells)
-    if text > MOST_TEXT:
+    length = sum(len(cell.source) for cell in cells)
+    if length > MOST_TEXT:
         raise Unreadable(
-            f"The notebook has {text:,} characters in its cells, outputs apart; more than "
+            f"The notebook has {length:,} characters in its cells, outputs apart; more than "
             f"{MOST_TEXT:,} are not read. Perhaps data or output was pasted into a cell."
         )
     metadata = content.get("metadata")
@@ -127,11 +133,11 @@ def _cell(index: int, cell: dict) -> Cell:
     return Cell(
         index,
         kind if kind in ("code", "markdown", "raw") else "markdown",
-        clean_text(source if isinstance(source, str) else ""),
+        clean_cell_text(source if isinstance(source, str) else ""),
         metadata if isinstance(metadata, dict) else {},
         cell.get("outputs"),
         cell.get("attachments"),
-        cell.get("id") if isinstance(cell.get("id"), str) else "",
+        clean_name(cell.get("id")),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MAGIC = re.compile(r"^\s*(%|!|\?)|^\s*\w+\?\??\s*$")
+LONGEST_CODE = 200_000  # characters of one cell; a tree of it takes a hundred times as many bytes
 DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)|^(\w+)\s*=(?!=)", re.MULTILINE)
 
 
@@ -39,14 +40,17 @@ def read_code(source: str) -> Reading:
     """What a cell defines, uses and patches at its top level."""
     tree = parse(source)
     if tree is None:
-        names = frozenset(a or b for a, b in DEFINITION.findall(source))
-        return Reading(names, names, frozenset(), frozenset(), False, False, False)
-    defines, makes, patches, star = set(), set(), set(), False
+        found = frozenset(a or b for a, b in DEFINITION.findall(source))
+        return Reading(found, found, frozenset(), frozenset(), False, False, False)
+    defines: set[str] = set()
+    makes: set[str] = set()
+    patches: set[str] = set()
+    star = False
     for node in _flat(tree.body):
-        names = _defined(node)
+        names = set() if isinstance(node, ast.Try) else _defined(node)
         star = star or "*" in names
         defines |= names - {"*"}
-        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Try):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
             makes |= names
         patches |= _patched(node)
     uses = {
@@ -67,6 +71,8 @@ def read_code(source: str) -> Reading:
 
 
 def parse(source: str) -> ast.Module | None:
+    if len(source) > LONGEST_CODE:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -94,18 +100,39 @@ def is_helper(node: ast.stmt) -> bool:
 
 def new_statements(source: str, release: str) -> str:
     """The helper statements of a changed cell that the release's cell doesn't have."""
-    mine, theirs = parse(source), parse(release)
-    if mine is None or theirs is None:
+    mine = parse(source)
+    known = _statements(release)
+    if mine is None or known is None:
         return ""
-    known = {ast.dump(node) for node in theirs.body}
-    taken = set().union(*map(_defined, theirs.body)) if theirs.body else set()
+    texts, taken = known
+    lines = without_magics(source).split("\n")
     kept = [
-        ast.get_source_segment(without_magics(source), node)
+        _segment(lines, node)
         for node in mine.body
-        if ast.dump(node) not in known and is_helper(node) and not _defined(node) & taken
         if not isinstance(node, ast.Expr)
+        if is_helper(node) and not _defined(node) & taken and ast.dump(node) not in texts
     ]
-    return "\n".join(filter(None, kept))
+    return "\n".join(kept)
+
+
+@lru_cache(maxsize=256)
+def _statements(release: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """A given cell's statements, and the names that they define."""
+    tree = parse(release)
+    if tree is None:
+        return None
+    names = frozenset(name for node in tree.body for name in _defined(node))
+    return frozenset(ast.dump(node) for node in tree.body), names
+
+
+def _segment(lines: list[str], node: ast.stmt) -> str:
+    """The text of a statement. (ast's own function splits the whole source each time.)"""
+    end = node.end_lineno or node.lineno
+    found = lines[node.lineno - 1 : end]
+    # Columns are counted in bytes; the end is cut first, in case it is in the same line.
+    found[-1] = found[-1].encode()[: node.end_col_offset].decode()
+    found[0] = found[0].encode()[node.col_offset :].decode()
+    return "\n".join(found)
 
 
 def rename_in(source: str, expected: str, kind: str) -> str | None:
@@ -145,16 +172,18 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _flat(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Top-level statements, with those inside `try`, `if` and `with` brought up."""
-    found = []
-    for node in body:
+    """Top-level statements, with those inside `try`, `if` and `with` brought up, in order."""
+    found, waiting = [], list(reversed(body))
+    while waiting:
+        node = waiting.pop()
         found.append(node)
-        for field in ("body", "orelse", "finalbody"):
-            if isinstance(node, ast.Try | ast.If | ast.With):
-                found += _flat(getattr(node, field, []))
+        inner: list[ast.stmt] = []
+        if isinstance(node, ast.Try | ast.If | ast.With):
+            for field in ("body", "orelse", "finalbody"):
+                inner += getattr(node, field, [])
         if isinstance(node, ast.Try):
-            for handler in node.handlers:
-                found += _flat(handler.body)
+            inner += [child for handler in node.handlers for child in handler.body]
+        waiting += reversed(inner)
     return found
 
 
@@ -163,12 +192,14 @@ def _defined(node: ast.stmt) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    targets: list[ast.expr]
     if isinstance(node, ast.Assign):
         targets = node.targets
     elif isinstance(node, ast.AnnAssign):
         targets = [node.target]
     elif isinstance(node, ast.Try):
-        return set().union(*[_defined(child) for child in _flat(node.body)], set())
+        inside = (child for child in _flat(node.body) if not isinstance(child, ast.Try))
+        return {name for child in inside for name in _defined(child)}
     else:
         return set()
     return {
@@ -181,7 +212,7 @@ def _defined(node: ast.stmt) -> set[str]:
 
 
 def _patched(node: ast.stmt) -> set[str]:
-    """Names whose attributes are set: `DotProdAttention.forward = forward`."""
+    """Names with attributes that are set: `DotProdAttention.forward = forward`."""
     if not isinstance(node, ast.Assign):
         return set()
     return {

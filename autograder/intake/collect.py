@@ -6,51 +6,32 @@ handed in is read and rebuilt by `read_submissions` when its turn comes, on what
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from datetime import UTC
+from pathlib import Path
 
-import yaml
 from nbformat import NotebookNode
 
-from autograder.intake.cells import read_document
-from autograder.intake.files import READ_ALSO, Entry, open_entries
+from autograder.intake.cells import Unreadable, read_document
+from autograder.intake.files import open_entries
 from autograder.intake.matching import likeness
-from autograder.intake.names import (
-    Clue,
-    assignment_named,
-    folder_name,
-    parse_time,
-    read_path,
-    student_of,
-)
+from autograder.intake.names import assignment_named, version_in
 from autograder.intake.places import Release, read_release
 from autograder.intake.rebuild import rebuild_from
 from autograder.intake.roster import Directory, read_roster
 from autograder.intake.submission import Submission
+from autograder.intake.text import sentences
+from autograder.intake.whose import Arrival, arrivals
 from autograder.intake.whose_numbers import carry_typed_id, doubts_about_numbers
 
+MOST_NOTEBOOKS = 20  # that are read of one student
+LARGEST_TOGETHER = 96 << 20  # bytes that are read of one student
+MOST_NAMED = 10
 # Below this share of an assignment's cells a notebook is not taken for it by its contents alone.
 ENOUGH = 0.3
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A file, what its path says, and whose it is, with what was found out and what is in doubt."""
-
-    entry: Entry
-    clue: Clue
-    student: str
-    repairs: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-
-    @property
-    def ignored(self) -> bool:
-        return self.entry.path is None and self.entry.data is None and not self.entry.problem
 
 
 @dataclass(frozen=True)
@@ -59,6 +40,7 @@ class HandedIn:
 
     student: str
     arrivals: tuple[Arrival, ...]
+    flags: tuple[str, ...] = ()
 
     def read(self) -> HandedIn:
         """The same with the bytes of every file in it, so that it can travel."""
@@ -92,131 +74,100 @@ def find_files(
     """Who handed in which files, sorted by student; `scratch` holds what comes out of zips."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     directory = Directory(read_roster(roster) if roster else [])
-    assignments, by_student = list(assignments), defaultdict(list)
+    by_student: dict[str, list[Arrival]] = defaultdict(list)
+    known = list(assignments)
     for path in map(Path, paths):
         entries = list(open_entries(path, scratch))
-        for arrival in _arrivals(entries, path, assignments, directory, bool(roster)):
-            if arrival.student:
-                by_student[arrival.student].append(arrival)
-    return [HandedIn(student, tuple(found)) for student, found in sorted(by_student.items())]
+        for arrival in arrivals(entries, path, known, directory):
+            by_student[arrival.student].append(arrival)
+    return [_handed_in(student, found) for student, found in sorted(by_student.items())]
+
+
+def _handed_in(student: str, found: list[Arrival]) -> HandedIn:
+    """As many of a student's notebooks as one may hand in, those nearest to the top first."""
+    readable = sorted(
+        (one for one in found if one.entry.path is not None),
+        key=lambda one: (len(one.entry.parts), one.entry.name),
+    )
+    kept: list[Arrival] = []
+    room = LARGEST_TOGETHER
+    for one in readable:
+        room -= one.entry.size()
+        if len(kept) < MOST_NOTEBOOKS and (room >= 0 or not kept):
+            kept.append(one)
+    others = [one for one in found if one.entry.path is None]
+    flags = [flag for one in found if one.ignored for flag in one.flags]
+    if len(kept) < len(readable):
+        flags.append(
+            f"{len(readable)} notebooks were handed in, so many or so large that only {len(kept)} "
+            f"are read, those nearest to the top; {readable[-1].entry.name} is not, for one."
+        )
+    problems = [one for one in others if not one.ignored]
+    more = len(problems) - MOST_NOTEBOOKS
+    if more > 0:
+        flags.append(f"{more} more files can't be read.")
+    ignored = [one for one in others if one.ignored][: MOST_NAMED + 1]
+    return HandedIn(student, (*kept, *problems[:MOST_NOTEBOOKS], *ignored), sentences(flags))
 
 
 def read_submissions(handed_in: HandedIn, releases: Mapping[str, Release]) -> list[Submission]:
     """One submission for each assignment that a student handed in. Nothing in the files raises."""
     files = [arrival for arrival in handed_in.arrivals if not arrival.ignored]
     extra = [arrival.entry.name for arrival in handed_in.arrivals if arrival.ignored]
-    if not files:
-        return [_without_notebook(handed_in.student, extra, list(releases))]
-    found = _one_each([_submission(arrival, releases) for arrival in files])
-    if extra:
-        note = f"Extra files, ignored: {', '.join(extra[:10])}."
-        found = [replace(one, repairs=(*one.repairs, note)) for one in found]
-    return found
-
-
-def _arrivals(
-    entries: list[Entry],
-    path: Path,
-    releases: list[str],
-    directory: Directory,
-    has_roster: bool,
-) -> list[Arrival]:
-    """Everything that was handed in, with its student. The LMS's own files are only read."""
-    gradescope, times = _gradescope(entries), _times(entries)
-    crowds = Counter(
-        (str(PurePosixPath(entry.name).parent), assignment_named(entry.name, releases))
-        for entry in entries
-        if entry.path is not None and not entry.name.endswith(READ_ALSO)
-    )
-    found = []
-    for entry in entries:
-        if entry.name.endswith(READ_ALSO) and not entry.problem:
-            continue
-        clue, repairs, flags = read_path(entry.name), [], []
-        folder = str(PurePosixPath(entry.name).parent)
-        if clue.gradescope in gradescope:
-            name, number, time = gradescope[clue.gradescope]
-            clue = replace(clue, name=name, lms_id=number, timestamp=time)
-        if folder in times and clue.timestamp is None:
-            clue = replace(clue, timestamp=times[folder])
-        crowded = crowds[folder, assignment_named(entry.name, releases)] > 1
-        student, known = student_of(clue, releases, directory, crowded)
-        if not known and clue.gradescope in gradescope and clue.lms_id:
-            student = folder_name(clue.lms_id) or student
-        if not student and path.is_file() and len(clue.folders) == 0:
-            student, known = student_of(
-                replace(clue, folders=(path.resolve().parent.name,)), releases, directory, False
-            )
-            student = student if known else ""
-        if not student and entry.path is not None:
-            account = _colab_account(entry.read().data or b"")
-            owner = directory.find(account)
-            if account:
-                student, known = (owner.id, True) if owner else (folder_name(account), False)
-                repairs.append(f"The student was found by the Colab account '{account}'.")
-        if student:
-            if has_roster and not known:
-                flags.append(f"{student} is not on the roster; the name comes from {entry.name}.")
-        elif entry.path is not None or entry.problem:
-            student = "unknown-" + (folder_name(clue.file.removesuffix(".ipynb")) or "file")
-            flags.append(
-                f"Nothing tells who handed in {entry.name}; give the file the student's id."
-            )
-        found.append(Arrival(entry, clue, student, tuple(repairs), tuple(flags)))
-    return found
+    if files:
+        found = _one_each([_submission(arrival, releases) for arrival in files])
+    else:
+        found = [_without_notebook(handed_in, extra, list(releases))]
+        extra = []
+    note = [f"Extra files, ignored: {', '.join(extra[:MOST_NAMED])}."] if extra else []
+    return [
+        replace(
+            one,
+            repairs=sentences((*one.repairs, *note)),
+            flags=sentences((*handed_in.flags, *one.flags)),
+        )
+        for one in found
+    ]
 
 
 def _submission(arrival: Arrival, releases: Mapping[str, Release]) -> Submission:
-    entry, clue, student = arrival.entry, arrival.clue, arrival.student
+    entry, student = arrival.entry, arrival.student
     repairs, flags = list(arrival.repairs), list(arrival.flags)
-    if clue.late:
+    if arrival.late:
         repairs.append("Canvas marks it as late.")
-    named = assignment_named(clue.file, releases) or assignment_named(
-        "_".join(clue.folders), releases
+    named = assignment_named(arrival.file, releases) or assignment_named(
+        "_".join(entry.parts[:-1])[-200:], releases
     )
-    fallback = named or (next(iter(releases)) if len(releases) == 1 else "unknown")
+    assignment: str | None = named or (next(iter(releases)) if len(releases) == 1 else "unknown")
+    nothing = Submission(
+        student,
+        assignment or "unknown",
+        None,
+        entry.data or b"",
+        entry.name,
+        timestamp=arrival.timestamp,
+        sender=arrival.sender,
+    )
     if entry.problem:
-        return Submission(
-            student, fallback, None, b"", entry.name, tuple(repairs), (*flags, entry.problem)
-        )
-    data = entry.data or b""
+        return replace(nothing, repairs=tuple(repairs), flags=(*flags, entry.problem))
     try:
-        assignment, doubt = _assignment_of(data, named, releases)
+        assignment, doubt = _assignment_of(nothing.original, named, releases)
         if doubt:
             flags.append(doubt)
         if assignment is None:
-            return Submission(
-                student,
-                fallback,
-                None,
-                data,
-                entry.name,
-                tuple(repairs),
-                tuple(flags),
-                clue.timestamp,
-            )
-        if clue.file.removesuffix(".ipynb") != assignment:
-            repairs.append(f"The file was called '{clue.file}'.")
-        rebuilt = rebuild_from(data, releases[assignment])
+            return replace(nothing, repairs=tuple(repairs), flags=tuple(flags))
+        if arrival.file.removesuffix(".ipynb") != assignment:
+            repairs.append(f"The file was called '{arrival.file}'.")
+        rebuilt = rebuild_from(nothing.original, releases[assignment])
         if rebuilt.notebook is not None:
-            document, release = read_document(data), releases[assignment]
+            document, release = read_document(nothing.original), releases[assignment]
             flags += doubts_about_numbers(document, release, student)
             carry_typed_id(rebuilt.notebook, document, release)
+            nothing = replace(nothing, assignment=assignment, notebook=rebuilt.notebook)
     except Exception as error:  # whatever one file does to us, the class goes on
         flags.append(f"Reading {entry.name} failed ({type(error).__name__}: {error}).")
-        return Submission(
-            student, fallback, None, data, entry.name, tuple(repairs), tuple(flags), clue.timestamp
-        )
-    return Submission(
-        student,
-        fallback if rebuilt.notebook is None else assignment,
-        rebuilt.notebook,
-        data,
-        entry.name,
-        (*repairs, *rebuilt.repairs),
-        (*flags, *rebuilt.flags),
-        clue.timestamp,
-    )
+        return replace(nothing, repairs=tuple(repairs), flags=tuple(flags))
+    return replace(nothing, repairs=(*repairs, *rebuilt.repairs), flags=(*flags, *rebuilt.flags))
 
 
 def _assignment_of(
@@ -228,9 +179,14 @@ def _assignment_of(
         if mine >= ENOUGH or len(releases) == 1:
             return named, ""
     likes = {name: likeness(data, release) for name, release in releases.items()}
-    best = max(likes, key=likes.get, default=None)
+    best = max(likes, key=lambda name: likes[name], default=None)
     if named is not None:
-        if best != named and likes[best] >= ENOUGH and likes[best] > 2 * likes[named]:
+        if (
+            best is not None
+            and best != named
+            and likes[best] >= ENOUGH
+            and likes[best] > 2 * likes[named]
+        ):
             return best, (
                 f"The file's name says {named}, its cells are those of {best}: it is filed under "
                 f"{best}. Ask the student for {named}."
@@ -238,7 +194,7 @@ def _assignment_of(
         return named, ""
     if best is not None and likes[best] >= ENOUGH:
         return best, ""
-    if len(releases) == 1 and likes[best] > 0:
+    if best is not None and len(releases) == 1 and likes[best] > 0:
         return best, ""
     if not _is_notebook(data):
         # Rebuilding says what the file is instead.
@@ -248,15 +204,14 @@ def _assignment_of(
 
 def _is_notebook(data: bytes) -> bool:
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
+        return bool(read_document(data).cells)
+    except Unreadable:
         return False
-    return isinstance(content, dict) and bool(content.get("cells"))
 
 
 def _one_each(submissions: list[Submission]) -> list[Submission]:
     """The newest of several files by one student for one assignment; the others are named."""
-    groups = defaultdict(list)
+    groups: dict[tuple[str, str], list[Submission]] = defaultdict(list)
     for submission in submissions:
         groups[submission.student, submission.assignment].append(submission)
     chosen = []
@@ -273,7 +228,7 @@ def _age(submission: Submission) -> tuple:
     """Sorts unreadable before readable, then by time, then by the version in the name."""
     time = submission.timestamp
     stamp = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() if time else 0.0
-    version = read_path(submission.source_name).version if submission.source_name else 0
+    version = version_in(submission.source_name)
     return (submission.notebook is not None, stamp, version, submission.source_name)
 
 
@@ -294,72 +249,24 @@ def _with_others(best: Submission, others: list[Submission]) -> Submission:
 
 
 def _sources(submission: Submission) -> list[str]:
+    notebook = submission.notebook
     return [
         cell.source
-        for cell in submission.notebook.cells
+        for cell in (notebook.cells if notebook is not None else ())
         if cell.metadata.get("nbgrader", {}).get("solution")
     ]
 
 
-def _without_notebook(student: str, names: list[str], assignments: list[str]) -> Submission:
+def _without_notebook(handed_in: HandedIn, names: list[str], known: list[str]) -> Submission:
     """A student with nothing to read gets a flag."""
+    only = ", ".join(names[:MOST_NAMED])
+    flags = [flag for arrival in handed_in.arrivals for flag in arrival.flags]
     return Submission(
-        student,
-        assignments[0] if len(assignments) == 1 else "unknown",
+        handed_in.student,
+        known[0] if len(known) == 1 else "unknown",
         None,
         b"",
         names[0],
-        (),
-        (f"No notebook was handed in, only {', '.join(names[:10])}.",),
+        flags=(*flags, f"No notebook was handed in, only {only}."),
+        sender=handed_in.arrivals[0].sender,
     )
-
-
-def _gradescope(entries: list[Entry]) -> dict[str, tuple[str, str, datetime | None]]:
-    """Submission folder -> name, id and time, from the file Gradescope puts into its export."""
-    found = {}
-    for entry in entries:
-        if not entry.name.endswith("submission_metadata.yml"):
-            continue
-        try:
-            content = yaml.safe_load(entry.read().data or b"")
-        except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError):
-            continue
-        for folder, about in content.items() if isinstance(content, dict) else ():
-            people = about.get(":submitters") if isinstance(about, dict) else None
-            if not isinstance(people, list) or not people or not isinstance(people[0], dict):
-                continue
-            person = {key: str(people[0].get(key) or "") for key in (":name", ":sid", ":email")}
-            time = about.get(":created_at")
-            time = time if isinstance(time, datetime) else parse_time(str(time or ""))
-            number = person[":sid"] or person[":email"].split("@")[0]
-            found[str(folder)] = (person[":name"] or number, number, time)
-    return found
-
-
-def _times(entries: list[Entry]) -> dict[str, datetime]:
-    """Folder -> the time in nbgrader's timestamp.txt. No other time of a file can be trusted:
-
-    unpacking, copying and downloading all change it, and late days cost points.
-    """
-    found = {}
-    for entry in entries:
-        if PurePosixPath(entry.name).name == "timestamp.txt":
-            time = parse_time((entry.read().data or b"").decode("utf-8", "replace"))
-            if time is not None:
-                found[str(PurePosixPath(entry.name).parent)] = time
-    return found
-
-
-def _colab_account(data: bytes) -> str:
-    """The name of the account that ran a notebook in Colab, if all cells name the same one."""
-    try:
-        cells = json.loads(data).get("cells", [])
-        names = {
-            cell["metadata"]["executionInfo"]["user"]["displayName"]
-            for cell in cells
-            if "executionInfo" in cell.get("metadata", {})
-        }
-    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        return ""
-    name = names.pop() if len(names) == 1 else ""
-    return name if isinstance(name, str) else ""

@@ -1,7 +1,10 @@
 """Opens folders, notebooks and zip files, and trusts none of them.
 
 Finding the files of a class and reading them are two steps: a thousand notebooks with their plots
-need not be in memory together. What lies in a zip is unpacked into a folder of ours first.
+need not be in memory together. What is in a zip is unpacked into a folder of ours first.
+
+A file's name here is the whole way to it, zips included: `s042/hw.zip/work/03_attention.ipynb`.
+Only the first part was written by the learning system or the instructor (see `whose`).
 """
 
 from __future__ import annotations
@@ -12,22 +15,29 @@ import os
 import stat
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+
+from autograder.intake.text import clean_name
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 64 * MEGABYTE
-LARGEST_ZIP = 4096 * MEGABYTE
-MOST_ENTRIES = 50_000
+LARGEST_ZIP = 128 * MEGABYTE  # what one student may have in zips, unpacked
+MOST_ENTRIES = 2_000  # of one student in zips
+MOST_ENTRIES_OF_CLASS = 500_000
 # A notebook full of one repeated number shrinks about a hundredfold; a bomb a thousandfold.
 LARGEST_RATIO = 250
 DEEPEST_ZIP = 2
+DEEPEST_FOLDER = 40
 
-READ_ALSO = ("submission_metadata.yml", "timestamp.txt")
+METADATA = "submission_metadata.yml"  # Gradescope's
+TIMESTAMP = "timestamp.txt"  # nbgrader's
+READ_ALSO = (METADATA, TIMESTAMP)
 JUNK = ("__MACOSX", ".ipynb_checkpoints", ".git", "__pycache__")
 JUNK_FILES = (".DS_Store", "Thumbs.db", "desktop.ini")
+CENTRAL = b"PK\x01\x02"  # begins every entry in a zip's table of contents
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,15 @@ class Entry:
     problem: str = ""
     data: bytes | None = None
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.name.split("/"))
+
+    @property
+    def is_about_others(self) -> bool:
+        """Whether it is one of the files in which a system tells who and when."""
+        return self.parts[-1] in READ_ALSO and not self.problem
+
     def read(self) -> Entry:
         """The same with its bytes, or with the reason why they can't be had."""
         if self.path is None:
@@ -51,9 +70,22 @@ class Entry:
         except OSError as error:
             return replace(self, path=None, problem=_unreadable(self.name, error))
 
+    def size(self) -> int:
+        with contextlib.suppress(OSError):
+            return self.path.stat().st_size if self.path is not None else len(self.data or b"")
+        return 0
+
 
 class NoRoom(RuntimeError):
     """A zip can't be unpacked here; the message says where."""
+
+
+@dataclass
+class Allowance:
+    """What may still be unpacked for one student, so that nobody uses up the others' room."""
+
+    entries: int = MOST_ENTRIES
+    size: int = field(default_factory=lambda: LARGEST_ZIP)
 
 
 def open_entries(path: Path, scratch: Path) -> Iterator[Entry]:
@@ -64,46 +96,85 @@ def open_entries(path: Path, scratch: Path) -> Iterator[Entry]:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} isn't there. Give a folder, a notebook or a zip file.")
-    if path.is_dir():
-        yield from _folder(path, scratch)
+    if not path.is_dir():
+        yield from (
+            _zip_of_class(path, scratch)
+            if _is_zip(path.name)
+            else _file(path, name_of(path.name), scratch, Allowance())
+        )
+        return
+    inside = [child for child in path.iterdir() if child.name not in (*JUNK, *JUNK_FILES)]
+    if len(inside) == 1 and _is_zip(inside[0].name) and inside[0].is_file():
+        yield from _zip_of_class(inside[0], scratch)
     else:
-        yield from _file(path, path.name, scratch)
+        yield from _folder(path, scratch)
+
+
+def name_of(name: str) -> str:
+    """The name of one file or folder, clean; in another encoding than UTF-8 still one of a kind."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(name).decode("latin-1")
+    return clean_name(name, 255).replace("/", "_") or "unnamed"
+
+
+def _zip_of_class(path: Path, scratch: Path) -> Iterator[Entry]:
+    """A zip that the instructor gave: its own name says nothing, those in it are the outermost."""
+    if path.is_symlink() or not path.is_file():
+        yield from _file(path, name_of(path.name), scratch, Allowance())
+        return
+    try:
+        with path.open("rb") as stream:
+            yield from _zip(stream, name_of(path.name), "", scratch, 1, None)
+    except OSError as error:
+        yield Entry(name_of(path.name), problem=_unreadable(path.name, error))
 
 
 def _folder(root: Path, scratch: Path) -> Iterator[Entry]:
-    for folder, subfolders, files in os.walk(root):
-        subfolders[:] = sorted(name for name in subfolders if name not in JUNK)
-        here = Path(folder)
-        for name in sorted(subfolders):
-            if (here / name).is_symlink():
+    """Depth first and without recursion: folders in folders may be a thousand deep."""
+    allowances: dict[str, Allowance] = {}
+    waiting: list[tuple[Path, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        here, parts = waiting.pop()
+        name = "/".join(parts)
+        try:
+            with os.scandir(here) as found:
+                children = sorted(found, key=lambda child: child.name)
+        except OSError as error:
+            yield Entry(name or name_of(root.name), problem=_unreadable(here.name, error))
+            continue
+        below: list[tuple[Path, tuple[str, ...]]] = []
+        for child in children:
+            inner = (*parts, name_of(child.name))
+            own = allowances.setdefault(inner[0], Allowance())
+            if child.is_symlink() or not child.is_dir(follow_symlinks=False):
+                if child.name not in JUNK_FILES:
+                    yield from _file(Path(child.path), "/".join(inner), scratch, own)
+            elif len(inner) > DEEPEST_FOLDER:
                 yield Entry(
-                    _relative(here / name, root),
-                    problem=f"{name} is a symbolic link, which is not followed.",
+                    "/".join(inner),
+                    problem=f"Folders in folders, more than {DEEPEST_FOLDER} deep, are not read.",
                 )
-        for name in sorted(files):
-            if name not in JUNK_FILES:
-                yield from _file(here / name, _relative(here / name, root), scratch)
+            elif child.name not in JUNK:
+                below.append((Path(child.path), inner))
+        waiting += reversed(below)
 
 
-def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()
-
-
-def _file(path: Path, name: str, scratch: Path) -> Iterator[Entry]:
-    if path.is_symlink():
-        yield Entry(name, problem=f"{path.name} is a symbolic link, which is not followed.")
-        return
-    if not path.is_file():
-        yield Entry(name, problem=f"{path.name} is not an ordinary file.")
-        return
+def _file(path: Path, name: str, scratch: Path, allowance: Allowance) -> Iterator[Entry]:
+    short = PurePosixPath(name).name
     try:
-        if _is_zip(name):
-            with path.open("rb") as stream:
-                yield from _zip(stream, name, scratch, depth=1)
-        elif not _is_read(name):
+        if path.is_symlink():
+            yield Entry(name, problem=f"{short} is a symbolic link, which is not followed.")
+        elif not path.is_file():
+            yield Entry(name, problem=f"{short} is not an ordinary file.")
+        elif not (_is_read(name) or _is_zip(name)):
             yield Entry(name)
         elif path.stat().st_size > LARGEST_FILE:
-            yield Entry(name, problem=_too_large(path.name, path.stat().st_size))
+            yield Entry(name, problem=_too_large(short, path.stat().st_size))
+        elif _is_zip(name):
+            data = path.read_bytes()
+            yield from _zip(io.BytesIO(data), name, f"{name}/", scratch, 1, allowance)
         else:
             yield Entry(name, path)
     except OSError as error:
@@ -111,62 +182,101 @@ def _file(path: Path, name: str, scratch: Path) -> Iterator[Entry]:
 
 
 def _unreadable(name: str, error: OSError) -> str:
-    return f"{PurePosixPath(name).name} can't be read: {error.strerror or error}."
+    return f"{name_of(PurePosixPath(name).name)} can't be read: {error.strerror or error}."
 
 
-def _zip(stream: io.BufferedIOBase, name: str, scratch: Path, depth: int) -> Iterator[Entry]:
+def _zip(
+    stream: io.BufferedIOBase | io.BytesIO,
+    name: str,
+    prefix: str,
+    scratch: Path,
+    depth: int,
+    allowance: Allowance | None,
+) -> Iterator[Entry]:
+    """The files in a zip. Without an allowance it is a class's, and each student has one."""
     short = PurePosixPath(name).name
-    # Names inside the outermost zip stand alone; those of a zip in a zip keep the outer name,
-    # which tells whose it is.
-    prefix = f"{name}/" if depth > 1 else ""
     try:
-        archive = zipfile.ZipFile(stream)
+        if allowance is not None and isinstance(stream, io.BytesIO):
+            listed = stream.getvalue().count(CENTRAL)
+            if listed > MOST_ENTRIES:
+                yield Entry(name, problem=_too_many(short, listed, MOST_ENTRIES))
+                return
+        archive = zipfile.ZipFile(stream)  # type: ignore[arg-type]
         infos = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+    except Exception as error:  # the library raises whatever a damaged table of contents leads to
         yield Entry(name, problem=f"{short} is not a zip file that can be opened ({error}).")
         return
-    if len(infos) > MOST_ENTRIES:
-        yield Entry(
-            name, problem=f"{short} holds {len(infos)} files; more than {MOST_ENTRIES} are refused."
-        )
+    if len(infos) > MOST_ENTRIES_OF_CLASS:
+        yield Entry(name, problem=_too_many(short, len(infos), MOST_ENTRIES_OF_CLASS))
         return
-    left = LARGEST_ZIP
+    allowances = _allowances(infos) if allowance is None else {}
+    for info, parts in _worth_a_look(infos):
+        own = allowance or allowances[_owner(parts, allowances)]
+        yield from _unpack(archive, info, parts, prefix, scratch, depth, own)
+
+
+def _worth_a_look(infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInfo, tuple]]:
     for info in infos:
-        inner = _entry_name(info)
-        parts = PurePosixPath(inner).parts
-        if info.is_dir() or any(part in JUNK for part in parts):
-            continue
-        if parts and (parts[-1] in JUNK_FILES or parts[-1].startswith("._")):
-            continue
-        problem = _refusal(info, inner, left)
-        if problem:
-            yield Entry(prefix + _harmless_name(inner), problem=problem)
-            continue
-        if not (_is_read(inner) or _is_zip(inner)):
-            yield Entry(prefix + inner)
-            continue
-        try:
-            with archive.open(info) as packed:
-                data = packed.read(min(LARGEST_FILE, left) + 1)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
-            yield Entry(prefix + inner, problem=f"{inner} is damaged in the zip file ({error}).")
-            continue
-        except (NotImplementedError, ValueError, MemoryError) as error:
-            yield Entry(prefix + inner, problem=f"{inner} can't be unpacked ({error}).")
-            continue
-        left -= len(data)
-        if len(data) > LARGEST_FILE or left < 0:
-            yield Entry(prefix + inner, problem=_too_large(inner, len(data)))
-        elif not _is_zip(inner):
-            yield Entry(prefix + inner, _unpacked(data, scratch))
-        elif depth >= DEEPEST_ZIP:
-            yield Entry(prefix + inner, problem=f"{inner} is a zip in a zip in a zip: refused.")
-        else:
-            yield from _zip(io.BytesIO(data), prefix + inner, scratch, depth + 1)
+        parts = _parts(info)
+        junk = any(part in JUNK for part in parts) or parts[-1] in JUNK_FILES
+        if not (info.is_dir() or junk or parts[-1].startswith("._")):
+            yield info, parts
+
+
+def _allowances(infos: list[zipfile.ZipInfo]) -> dict[tuple[str, ...], Allowance]:
+    """One for each student of a class: by the first folder in which they differ."""
+    firsts = Counter(_parts(info)[0] for info in infos)
+    depth = 2 if len(firsts) == 1 else 1
+    return {key: Allowance() for info in infos for key in [_parts(info)[:depth]]}
+
+
+def _owner(parts: tuple[str, ...], allowances: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return parts[:2] if parts[:2] in allowances else parts[:1]
+
+
+def _unpack(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    parts: tuple[str, ...],
+    prefix: str,
+    scratch: Path,
+    depth: int,
+    allowance: Allowance,
+) -> Iterator[Entry]:
+    inner = "/".join(parts)
+    name = prefix + inner
+    allowance.entries -= 1
+    if allowance.entries < 0:
+        if allowance.entries == -1:
+            yield Entry(name, problem=_too_many(parts[0], MOST_ENTRIES + 1, MOST_ENTRIES))
+        return
+    problem = _refusal(info, inner, allowance.size)
+    if problem:
+        yield Entry(name, problem=problem)
+        return
+    if not (_is_read(inner) or _is_zip(inner)):
+        yield Entry(name)
+        return
+    room = min(LARGEST_FILE, allowance.size)
+    try:
+        with archive.open(info) as packed:
+            data = packed.read(room + 1)
+    except Exception as error:  # whatever a damaged entry makes the library raise
+        yield Entry(name, problem=f"{inner} is damaged in the zip file ({error}).")
+        return
+    allowance.size -= len(data)
+    if len(data) > room:
+        yield Entry(name, problem=_too_large(inner, len(data)))
+    elif not _is_zip(inner):
+        yield Entry(name, _unpacked(data, scratch))
+    elif depth >= DEEPEST_ZIP:
+        yield Entry(name, problem=f"{inner} is a zip in a zip in a zip: refused.")
+    else:
+        yield from _zip(io.BytesIO(data), name, f"{name}/", scratch, depth + 1, allowance)
 
 
 def _unpacked(data: bytes, scratch: Path) -> Path:
-    """Where the bytes lie now: under a name of ours, whatever the zip calls them."""
+    """Where the bytes are now: under a name of ours, whatever the zip calls them."""
     try:
         descriptor, path = tempfile.mkstemp(dir=scratch)
         with open(descriptor, "wb") as file:
@@ -185,12 +295,21 @@ def _entry_name(info: zipfile.ZipInfo) -> str:
     return name
 
 
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """The clean parts of an entry's name, never none, and without those that lead elsewhere."""
+    found = [part for part in _entry_name(info).split("/") if part not in ("", ".", "..")]
+    return tuple(name_of(part) for part in found[:DEEPEST_FOLDER]) or ("unnamed",)
+
+
 def _refusal(info: zipfile.ZipInfo, name: str, left: int) -> str:
     """Why an entry is not unpacked, in a sentence; an empty text when it is fine."""
-    parts = PurePosixPath(name).parts
+    raw = _entry_name(info)
+    parts = raw.split("/")
     kind = stat.S_IFMT(info.external_attr >> 16)
-    if not parts or ".." in parts or name.startswith("/") or (":" in parts[0][:2]):
-        return f"The zip entry {name!r} points outside its folder: refused."
+    if ".." in parts or raw.startswith("/") or ":" in parts[0][:2]:
+        return f"The zip entry {name} points outside its folder: refused."
+    if len(parts) > DEEPEST_FOLDER:
+        return f"Folders in folders, more than {DEEPEST_FOLDER} deep, are not read."
     if kind == stat.S_IFLNK:
         return f"The zip entry {name} is a symbolic link: refused."
     if kind not in (0, stat.S_IFREG):
@@ -207,15 +326,16 @@ def _refusal(info: zipfile.ZipInfo, name: str, left: int) -> str:
     return ""
 
 
-def _harmless_name(name: str) -> str:
-    return "/".join(part for part in PurePosixPath(name).parts if part not in ("..", "/", "."))
-
-
 def _too_large(name: str, size: int) -> str:
     return (
-        f"{name} has {size // MEGABYTE} MB; files over {LARGEST_FILE // MEGABYTE} MB are not read. "
-        "Ask for it again with its outputs cleared."
+        f"{name} has {size // MEGABYTE} MB. Files over {LARGEST_FILE // MEGABYTE} MB, and more than "
+        f"{LARGEST_ZIP // MEGABYTE} MB in one student's zips, are not read. Ask for it again with "
+        "its outputs cleared."
     )
+
+
+def _too_many(name: str, count: int, most: int) -> str:
+    return f"{name} holds {count} files; more than {most} are not read."
 
 
 def _is_zip(name: str) -> bool:
@@ -224,4 +344,4 @@ def _is_zip(name: str) -> bool:
 
 def _is_read(name: str) -> bool:
     low = name.lower()
-    return low.endswith((".ipynb", ".ipynb.txt", ".ipynb.json")) or low.endswith(READ_ALSO)
+    return low.endswith((".ipynb", ".ipynb.txt", ".ipynb.json")) or low.split("/")[-1] in READ_ALSO

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 
-from autograder.intake.cells import Unreadable, read_document
+from autograder.intake.cells import Cell, Unreadable, read_document
 from autograder.intake.places import Place, Release, Work
 
-SIMILAR = 0.8
+SIMILAR = 0.7
 
 
 def likeness(original: bytes, release: Release) -> float:
@@ -38,7 +38,8 @@ def likeness(original: bytes, release: Release) -> float:
 
 def match_by_marks(work: Work) -> None:
     """First nbgrader's grade_id, then the cell's id."""
-    by_grade, by_id = defaultdict(list), defaultdict(list)
+    by_grade: dict[str, list[Cell]] = defaultdict(list)
+    by_id: dict[str, list[Cell]] = defaultdict(list)
     for cell in work.document.cells:
         if cell.grade_id:
             by_grade[cell.grade_id].append(cell)
@@ -68,15 +69,16 @@ def match_by_marks(work: Work) -> None:
 def match_given_text(work: Work) -> None:
     """Given cells without marks are found by their text, changed ones by likeness."""
     waiting = [p for p in work.release.places if p.role == "given" and not work.owned_by(p)]
-    by_text = defaultdict(list)
-    for cell in work.free("code", "markdown", "raw"):
+    by_text: dict[str, list[Cell]] = defaultdict(list)
+    for cell in reversed(work.free("code", "markdown", "raw")):
         by_text[cell.text].append(cell)
     for place in list(waiting):
         if place.text and by_text[place.text]:
-            work.claim(by_text[place.text].pop(0), place)
+            work.claim(by_text[place.text].pop(), place)
             waiting.remove(place)
     for place in waiting:
-        best, best_ratio = None, SIMILAR
+        best: Cell | None = None
+        best_ratio = SIMILAR
         for cell in work.free(place.kind):
             ratio = work.likeness(cell.text, place.text, best_ratio)
             if ratio > best_ratio:
@@ -86,7 +88,7 @@ def match_given_text(work: Work) -> None:
 
 
 def match_by_position(work: Work) -> None:
-    """Written answers without marks are what stands between their known neighbours."""
+    """Written answers without marks are what is between their known neighbours."""
     waiting = [place for place in work.release.written if not work.owned_by(place)]
     groups: dict[tuple[int, int], list[Place]] = defaultdict(list)
     for place in waiting:
@@ -102,12 +104,10 @@ def match_by_position(work: Work) -> None:
         elif len(cells) == len(places):
             chosen = list(zip(cells, places, strict=True))
         else:
-            chosen = [
-                (c, max(places, key=lambda p, c=c: work.likeness(c.text, p.text))) for c in cells
-            ]
+            chosen = [(cell, _most_alike(work, cell, places)) for cell in cells]
             work.flags.append(
                 f"{len(cells)} text cells may answer {len(places)} questions "
-                f"({', '.join(p.name for p in places)}): look whether each stands in its place."
+                f"({', '.join(p.name for p in places)}): look whether each is in its place."
             )
         for cell, place in chosen:
             work.claim(cell, place)
@@ -115,8 +115,12 @@ def match_by_position(work: Work) -> None:
             work.repairs.append(f"{place.name}: the written answer was found by its position.")
 
 
+def _most_alike(work: Work, cell: Cell, places: list[Place]) -> Place:
+    return max(places, key=lambda place: work.likeness(cell.text, place.text))
+
+
 def _gap(work: Work, place: Place) -> tuple[int, int]:
-    """The student's cells between which a release cell would stand."""
+    """The student's cells between which a release cell would be."""
     owner = work.owner
     before = max(((r, c) for c, r in owner.items() if r < place.index), default=None)
     after = min(((r, c) for c, r in owner.items() if r > place.index), default=None)

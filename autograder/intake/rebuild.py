@@ -2,7 +2,7 @@
 
 The student's notebook itself is never graded. Each answer is looked for by nbgrader's `grade_id`,
 then by the cell's id (`metadata.id`, which Colab keeps), then by what the cell defines; written
-answers also by where they stand. Everything else comes from the release.
+answers also by where they are. Everything else comes from the release.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from autograder.intake.cells import Cell, Unreadable, read_document
 from autograder.intake.matching import match_by_marks, match_by_position, match_given_text
 from autograder.intake.places import Place, Release, Work, is_untouched, listed, read_release
 from autograder.intake.submission import Rebuilt
+from autograder.intake.text import clean_name, sentences
 
 
 def rebuild(original: bytes, release: NotebookNode) -> Rebuilt:
@@ -44,11 +45,14 @@ def rebuild_from(original: bytes, release: Release) -> Rebuilt:
     ):
         return Rebuilt(
             None,
-            tuple(work.repairs),
-            (*work.flags, "No cell of this assignment was found: it looks like another notebook."),
+            sentences(work.repairs),
+            (
+                *sentences(work.flags),
+                "No cell of this assignment was found: it looks like another notebook.",
+            ),
         )
     notebook = assemble(work, answers, written, loose)
-    return Rebuilt(notebook, tuple(dict.fromkeys(work.repairs)), tuple(dict.fromkeys(work.flags)))
+    return Rebuilt(notebook, sentences(work.repairs), sentences(work.flags))
 
 
 def _note_origin(work: Work) -> None:
@@ -62,7 +66,7 @@ def _note_origin(work: Work) -> None:
     kernel = document.metadata.get("kernelspec")
     language = document.metadata.get("language_info")
     names = [
-        str(part.get(key, "python"))
+        clean_name(part.get(key, "python"))
         for part, key in ((kernel, "language"), (language, "name"), (kernel, "name"))
         if isinstance(part, dict)
     ]

@@ -6,13 +6,17 @@ import csv
 import io
 import itertools
 import re
-import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from autograder.intake.text import clean_name, is_folder_name, plain
 
 # Column titles as nbgrader, Canvas, Moodle and Gradescope write them, in small letters.
 COLUMNS = {
-    "id": ("id", "student_id", "student id", "sis login id", "username", "id number", "sid"),
+    "id": (
+        ("id", "student_id", "student id", "student number", "sis login id", "login id")
+        + ("username", "id number", "idnumber", "sid", "roster_identifier")
+    ),
     "first_name": ("first_name", "first name", "given name", "firstname"),
     "last_name": ("last_name", "last name", "surname", "family name", "lastname"),
     "name": ("name", "student", "full name", "student name"),
@@ -20,6 +24,7 @@ COLUMNS = {
     "lms_id": ("lms_user_id", "lms id", "canvas id", "identifier", "participant", "user id"),
     "section": ("section", "sections"),
     "sis_id": ("sis user id", "sis_user_id", "sis id"),
+    "github": ("github_username", "github username", "github", "github name", "github login"),
 }
 
 
@@ -38,6 +43,7 @@ class Student:
     lms_id: str = ""
     section: str = ""
     sis_id: str = ""
+    github: str = ""
 
     @property
     def full_name(self) -> str:
@@ -59,58 +65,48 @@ def read_roster(path: Path) -> list[Student]:
     if not text.strip():
         raise RosterError(f"The roster {path} is empty. It needs a line of titles and a line each.")
     delimiter = max(",;\t", key=text.splitlines()[0].count)
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    titles = [title.strip().casefold() for title in rows[0]]
+    try:
+        rows = list(csv.reader(io.StringIO(text.replace("\0", "")), delimiter=delimiter))
+    except csv.Error as error:
+        raise RosterError(f"The roster {path} is not a CSV file ({error}).") from None
+    titles = [clean_name(title).casefold() for title in rows[0]]
     places = {
         field: next((titles.index(title) for title in known if title in titles), None)
         for field, known in COLUMNS.items()
     }
-    _mind_canvas(titles, places)
-    if places["id"] is None:
+    canvas = _mind_systems(titles, places)
+    students = [
+        (number, _student(row, places, canvas))
+        for number, row in enumerate(rows[1:], start=2)
+        if not _is_no_student(row, titles)
+    ]
+    if not any(student.id for _, student in students):
+        students = _with_other_ids(students)
+    if places["id"] is None and not any(student.id for _, student in students):
         raise RosterError(
             f"The roster {path} has no column for the student's id. Its titles are "
             f"{', '.join(rows[0])}; name one of them 'id'."
         )
-    students, lines = [], {}
-    for number, row in enumerate(rows[1:], start=2):
-        if not any(cell.strip() for cell in row):
-            continue
-        student = _student(row, places)
-        if _is_points_row(row, student):
-            continue
+    _check_ids(students, path)
+    return [student for _, student in students]
+
+
+def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
+    lines: dict[str, int] = {}
+    for number, student in students:
         if not student.id:
             raise RosterError(f"Line {number} of the roster {path} has no student id. Add one.")
         if not is_folder_name(student.id):
             raise RosterError(
                 f"Line {number} of the roster {path}: the id {student.id!r} can't be the name of "
-                "a folder. Use letters, digits, '-', '_', '.' and '@'."
+                "a folder. Use at most 120 letters, digits, '-', '_', '.' and '@'."
             )
         if student.id in lines:
             raise RosterError(
                 f"The roster {path} has the id {student.id} twice, in lines {lines[student.id]} "
-                f"and {number}. Give each student an id of their own."
+                f"and {number}. Give each student another id."
             )
         lines[student.id] = number
-        students.append(student)
-    return students
-
-
-def is_folder_name(text: str) -> bool:
-    """True when a text can be one folder's name: no separators, no '..', nothing unprintable."""
-    return (
-        bool(text)
-        and len(text) <= 120
-        and text.isprintable()
-        and text[0] not in ". "
-        and text[-1] != " "
-        and not any(mark in text for mark in '/\\:*?"<>|+')
-    )
-
-
-def plain(text: str) -> str:
-    """A name without case, accents, spaces and punctuation, for comparing."""
-    text = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in text if letter.isalnum())
 
 
 class Directory:
@@ -128,9 +124,17 @@ class Directory:
                 first + last,
                 last + first,
                 student.sis_id,
+                student.github,
             ):
                 self._enter(plain(key), student)
         self._by_lms = {plain(student.lms_id): student for student in students if student.lms_id}
+        self._ids = {student.id for student in students}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def has_id(self, text: str) -> bool:
+        return text in self._ids
 
     def _enter(self, key: str, student: Student, sure: bool = False) -> None:
         if not key:
@@ -147,8 +151,14 @@ class Directory:
     def by_lms_id(self, text: str) -> Student | None:
         return self._by_lms.get(plain(text)) if text else None
 
+    def by_login(self, folder: str) -> Student | None:
+        """The student with whose login the name of a GitHub Classroom folder ends."""
+        words = folder.split("-")
+        ends = ("-".join(words[start:]) for start in range(1, len(words)))
+        return next(filter(None, map(self.find, ends)), None)
+
     def find_within(self, text: str) -> Student | None:
-        """The one student of whom a whole word, or two words in a row, of the text speaks."""
+        """The one student whose name or id is in the text, as one whole word or two in a row."""
         words = [word for word in re.split(r"[\W_]+", text) if word]
         pairs = [a + b for a, b in itertools.pairwise(words)]
         hits = {student.id: student for part in pairs + words if (student := self.find(part))}
@@ -164,17 +174,28 @@ def _decode(raw: bytes) -> str:
         return raw.decode("cp1252", "replace")
 
 
-def _mind_canvas(titles: list[str], places: dict[str, int | None]) -> None:
-    """In Canvas's own file 'ID' is Canvas's number and the login is the student's id."""
-    if "student" in titles and "id" in titles and "sis login id" in titles:
-        places["id"], places["lms_id"] = titles.index("sis login id"), titles.index("id")
+def _mind_systems(titles: list[str], places: dict[str, int | None]) -> bool:
+    """Canvas's 'ID' is its own number and the login is the id; GitHub's 'identifier' is the id.
+
+    True for Canvas's file.
+    """
+    canvas = "id" in titles and ("student" in titles or "sis user id" in titles)
+    if "id" in titles and ("sis login id" in titles or "sis user id" in titles):
+        places["lms_id"] = titles.index("id")
+        places["id"] = titles.index("sis login id") if "sis login id" in titles else places["id"]
+    elif "student" in titles and "id" in titles and "section" in titles:
+        places["lms_id"] = places["id"]
+    if places["github"] is not None and places["id"] is None and "identifier" in titles:
+        places["id"], places["lms_id"] = titles.index("identifier"), None
+    return canvas
 
 
-def _student(row: list[str], places: dict[str, int | None]) -> Student:
+def _student(row: list[str], places: dict[str, int | None], canvas: bool) -> Student:
     def cell(field: str) -> str:
         place = places[field]
-        text = row[place].strip() if place is not None and place < len(row) else ""
-        return unicodedata.normalize("NFC", text)
+        text = clean_name(row[place]) if place is not None and place < len(row) else ""
+        # nbgrader's pages show names as HTML, and students choose theirs in some systems.
+        return text.translate({ord(mark): None for mark in '<>"'})
 
     first, last, name = cell("first_name"), cell("last_name"), cell("name")
     if name and not (first or last):
@@ -182,10 +203,36 @@ def _student(row: list[str], places: dict[str, int | None]) -> Student:
         if not first and " " in last:
             first, _, last = last.rpartition(" ")
     lms_id = cell("lms_id").removeprefix("Participant").strip()
-    return Student(cell("id"), first, last, cell("email"), lms_id, cell("section"), cell("sis_id"))
+    return Student(
+        cell("id") or (lms_id if canvas else ""),
+        first,
+        last,
+        cell("email"),
+        lms_id,
+        cell("section"),
+        cell("sis_id"),
+        cell("github"),
+    )
 
 
-def _is_points_row(row: list[str], student: Student) -> bool:
-    """Canvas has 'Points Possible' and a 'Test Student' among the students."""
-    first = row[0].strip().casefold()
-    return first.startswith("points possible") or (first == "student, test" and not student.id)
+def _with_other_ids(students: list[tuple[int, Student]]) -> list[tuple[int, Student]]:
+    """Moodle's list of participants may have no id: the address serves, short where it can."""
+    short = [student.email.split("@")[0] for _, student in students]
+    whole = len(set(short)) < len(short)
+    return [
+        (number, replace(student, id=student.email if whole else name))
+        for (number, student), name in zip(students, short, strict=True)
+    ]
+
+
+def _is_no_student(row: list[str], titles: list[str]) -> bool:
+    """Blank lines, and what Canvas has among the students: points, posting, a test student."""
+    cells = [clean_name(cell).casefold() for cell in row]
+    if not any(cells):
+        return True
+    if "id" not in titles:
+        return False
+    name = " ".join(cells[: titles.index("id")]).strip()
+    if name.startswith("points possible") or name in ("student, test", "student test"):
+        return True
+    return not name and any(cell.startswith("manual posting") for cell in cells)

@@ -18,6 +18,19 @@ class Rebuilt:
 
 
 @dataclass(frozen=True)
+class Sender:
+    """How the learning system names who handed in: feedback goes back under these."""
+
+    system: str = ""  # "canvas", "moodle", "gradescope", "nbgrader", "github" or not known
+    user: str = ""  # Canvas's user number, Moodle's participant number, GitHub's login
+    attachment: str = ""  # Canvas's number of the file
+    name: str = ""  # the outermost name: Canvas's file, Moodle's folder
+
+
+NOBODY = Sender()
+
+
+@dataclass(frozen=True)
 class Submission:
     """One student's work for one assignment: rebuilt, with the bytes that came in beside it."""
 
@@ -29,3 +42,4 @@ class Submission:
     repairs: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     timestamp: datetime | None = None
+    sender: Sender = NOBODY

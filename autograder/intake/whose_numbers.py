@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell
 from autograder.intake.cells import Document
 from autograder.intake.code import parse
 from autograder.intake.places import Place, Release
+from autograder.intake.text import clean_name
 from course_utils.by_hand import practice
 
 NAME = "student_id"
@@ -65,7 +66,8 @@ def typed_id(document: Document, release: Release) -> str | None:
         if cell.kind == "code" and (text := assigned_text(cell.source)) is not None
     ]
     known = [text for marked, text in found if marked]
-    return (known or [text for _, text in found] or [None])[-1]
+    every = known or [text for _, text in found]
+    return every[-1] if every else None
 
 
 def assigned_text(source: str) -> str | None:
@@ -77,6 +79,11 @@ def assigned_text(source: str) -> str | None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if any(isinstance(target, ast.Name) and target.id == NAME for target in targets):
             value = node.value
-            plain = isinstance(value, ast.Constant) and isinstance(value.value, str | int)
-            found = str(value.value) if plain else None
+            found = _text_of(value.value) if isinstance(value, ast.Constant) else None
     return found
+
+
+def _text_of(value: object) -> str | None:
+    if isinstance(value, int) and abs(value) < 10**40:
+        return str(value)
+    return clean_name(value) if isinstance(value, str) else None

@@ -19,6 +19,10 @@ from course_utils.notebook import ANSWER_STUB
 FILE = "nbgrader_config.py"
 PAGES = Path(__file__).parent.parent / "instructor" / "pages"
 PARTS = "autograder.nbgrader_parts"
+FILTERS = "autograder.instructor.formgrader"
+MATHJAX = (
+    "https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.7/latest.js?config=TeX-AMS_CHTML-full,Safe"
+)
 NEW_FILE = """# Our steps in nbgrader's pipeline. Your own settings go below: c.ClassName.name = value
 from autograder.nbgrader_config import configure
 
@@ -37,6 +41,7 @@ def configure(c: Config) -> None:
     release_settings(c)
     grading_settings(c)
     feedback_settings(c)
+    formgrader_settings(c)
 
 
 def release_settings(c: Config) -> None:
@@ -97,6 +102,17 @@ def feedback_settings(c: Config) -> None:
     c.GenerateFeedback.exporter_class = "autograder.instructor.feedback.FeedbackPage"
     c.FeedbackPage.template_name = "feedback"
     c.FeedbackPage.extra_template_basedirs = [str(PAGES)]
+
+
+def formgrader_settings(c: Config) -> None:
+    """Students' texts are sanitised; with nbconvert's own filters a script in them would run.
+
+    The page has Jupyter's origin, so a script there could do all that the instructor can.
+    """
+    names = ("markdown2html", "highlight_code", "clean_html")
+    c.HTMLExporter.filters = {name: f"{FILTERS}.{name}" for name in names}
+    # MathJax reads the instructor's text; this build of it refuses scripts in formulas besides.
+    c.HTMLExporter.mathjax_url = MATHJAX
 
 
 def own_settings(course: Path) -> Config:

@@ -654,7 +654,7 @@ def nbgraders_own_words_in_an_answer():
     return notebook
 
 
-@case(answers={"why-scale": "< script>alert(1)< /script> [x](#link-removed-javascript:alert(1))"})
+@case(answers={"why-scale": "<script>alert(1)</script> [x](javascript:alert(1))"})
 def a_script_in_a_written_answer():
     notebook = solved()
     cell_of(notebook, "why-scale").source = "<script>alert(1)</script> [x](javascript:alert(1))"

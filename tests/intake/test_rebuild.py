@@ -233,12 +233,12 @@ def test_no_odd_json_in_a_cell_stops_the_rebuilding(metadata, outputs):
 
 
 def test_thousands_of_scrambled_cells_are_not_all_compared(monkeypatch):
-    """Anagrams of given cells look like them at a glance, and comparing them in full takes hours."""
+    """Each has the length of a given cell, and there are hundreds of those."""
     release, rng = release_notebook("03_attention"), random.Random(0)
     compared = []
     real = places.likeness_of
     monkeypatch.setattr(
-        places, "likeness_of", lambda a, b: (compared.append(len(a) * len(b)), real(a, b))[1]
+        places, "likeness_of", lambda a, b: (compared.append(len(a) + len(b)), real(a, b))[1]
     )
     hostile = solved(release, {})
     hostile.cells = [c for c in hostile.cells if c.metadata.get("nbgrader", {}).get("solution")]
@@ -253,8 +253,29 @@ def test_thousands_of_scrambled_cells_are_not_all_compared(monkeypatch):
     assert marks_of(rebuilt.notebook) == marks_of(release)
 
 
-def test_patience_that_ends_at_a_glance_is_told_as_well():
+def test_patience_that_ends_is_told_once():
     release = places.read_release(RELEASE)
-    work = places.Work(release, read_document(to_bytes(solved())), patience=100)
-    assert work.likeness("abcdefgh", "stuvwxyz", 0.8) == 0.0
-    assert [flag for flag in work.flags if "not all could be compared" in flag]
+    work = places.Work(release, read_document(to_bytes(solved())), patience=40)
+    assert [work.likeness("abcdefgh", "abcdefgx", 0.8) > 0 for _ in range(4)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert len([flag for flag in work.flags if "not all could be compared" in flag]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "alike"),
+    [
+        ("Write `attend`, which looks at every state. And more.", True),
+        ("Write attend which looks at each state.", True),
+        ("which looks at every state, write `attend`", True),
+        ("ewoihtakl`d,etniWr  ecv to te.oettarsyshhakeieasl", False),
+        ("Something else altogether, of the same length or so.", False),
+        ("", False),
+    ],
+)
+def test_changed_text_is_alike_and_scrambled_letters_are_not(changed, alike):
+    text = "Write `attend`, which looks at every state."
+    assert (places.likeness_of(changed, text) > 0.6) is alike
