@@ -177,7 +177,7 @@ def _shell(
         person = directory.find(head) or read_name(head, head.lower().endswith(".zip")).system
         if heads or person:
             break
-        below = [path[len(shell) + 1 :] for path in paths]
+        below = [_without_shell(path[len(shell) + 1 :], (), assignments) for path in paths]
         if not _is_container(head, assignments) and not _holds_several(below, assignments):
             break
         shell = (*shell, head)

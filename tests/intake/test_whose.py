@@ -1,0 +1,398 @@
+"""Who handed in and when: the outermost name says it, and what is inside can only raise a flag."""
+
+import io
+import os
+import zipfile
+
+import pytest
+
+from autograder.intake import collect, find_files, read_roster
+from tests.intake.handed_in import ANSWERS, cell_of, make_release, solved, to_bytes
+
+RELEASES = {"03_attention": make_release()}
+GOOD = to_bytes(solved())
+BAD = to_bytes(solved(answers={**ANSWERS, "attend": "def attend(query, states):\n    return 0, 0"}))
+ROSTER = (
+    "id,first_name,last_name,email,lms_user_id,github\n"
+    "alice,Alice,Adams,alice@uni.example,11,eanders\n"
+    "bob,Bob,Brown,bob@uni.example,12,bob-b\n"
+    "mallory,Mallory,Moss,mallory@uni.example,13,mal\n"
+    "ada,Ada,Lee,ada@uni.example,,\n"
+)
+
+
+@pytest.fixture
+def roster(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text(ROSTER, encoding="utf-8")
+    return path
+
+
+def packed(contents):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def laid_out(tmp_path, contents):
+    for name, data in contents.items():
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return tmp_path / "class"
+
+
+def zipped(tmp_path, contents):
+    path = tmp_path / "class.zip"
+    path.write_bytes(packed(contents))
+    return path
+
+
+def by_student(path, roster=None):
+    return {s.student: s for s in collect(path, RELEASES, roster)}
+
+
+def answer(submission):
+    return cell_of(submission.notebook, "attend").source
+
+
+HONEST = {"alice/03_attention.ipynb": GOOD, "bob/03_attention.ipynb": GOOD}
+METADATA = (
+    "submission_1:\n  :submitters:\n  - :name: Alice Adams\n    :sid: alice\n"
+    "  :created_at: 2020-01-01 00:00:00 Z\n"
+)
+CLAIMS = {
+    "a file named like Canvas's": {"mallory/adamsalice_11_456_03_attention.ipynb": BAD},
+    "a folder named like Moodle's": {
+        "mallory/Alice Adams_11_assignsubmission_file_/03_attention.ipynb": BAD
+    },
+    "a folder named like hers": {"mallory/alice/03_attention.ipynb": BAD},
+    "a file named like hers": {"mallory/alice_03_attention.ipynb": BAD},
+    "an exchange folder": {"mallory/alice+03_attention+2020-01-01 00:00:00 UTC/03_attention.ipynb": BAD},
+    "a zip with her folder": {"mallory/work.zip": packed({"alice/03_attention.ipynb": BAD})},
+    "a zip with her name": {"mallory/alice.zip": packed({"03_attention.ipynb": BAD})},
+    "a zip with Canvas's names": {
+        "mallory/work.zip": packed({"adamsalice_11_456_03_attention.ipynb": BAD})
+    },
+    "Gradescope's file": {
+        "mallory/submission_metadata.yml": METADATA,
+        "mallory/submission_1/03_attention.ipynb": BAD,
+    },
+    "an export in a zip": {
+        "mallory/e.zip": packed(
+            {"x_export/submission_metadata.yml": METADATA, "x_export/submission_1/03_attention.ipynb": BAD}
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [laid_out, zipped])
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_inside_a_students_folder_is_a_flag_and_costs_nobody_anything(
+    tmp_path, roster, claim, layout
+):
+    found = by_student(layout(tmp_path, {**HONEST, **CLAIMS[claim]}), roster)
+    assert set(found) == {"alice", "bob", "mallory"}
+    for student in ("alice", "bob"):
+        assert answer(found[student]) == ANSWERS["attend"]
+        assert found[student].flags == ()
+    mallory = found["mallory"]
+    assert answer(mallory) != ANSWERS["attend"]
+    assert mallory.timestamp is None
+    assert any("alice" in f and "mallory" in f or "not believed" in f for f in mallory.flags)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_without_a_roster_nobody_else_is_harmed_either(tmp_path, claim):
+    found = by_student(laid_out(tmp_path, {**HONEST, **CLAIMS[claim]}))
+    assert set(found) == {"alice", "bob", "mallory"}
+    assert answer(found["alice"]) == answer(found["bob"]) == ANSWERS["attend"]
+    assert found["mallory"].timestamp is None
+
+
+def test_in_canvas_and_moodle_zips_only_the_systems_part_of_a_name_counts(tmp_path, roster):
+    for contents in (
+        {
+            "adamsalice_11_901_03_attention.ipynb": GOOD,
+            "strangermal_99_902_alice_03_attention.ipynb": BAD,
+            "mossmallory_13_903_adamsalice_11_904_03_attention.ipynb": BAD,
+        },
+        {
+            "Alice Adams_501_assignsubmission_file_/03_attention.ipynb": GOOD,
+            "Stranger Mal_502_assignsubmission_file_/alice/03_attention.ipynb": BAD,
+            "Mallory Moss_503_assignsubmission_file_/alice_03_attention.ipynb": BAD,
+        },
+    ):
+        found = by_student(zipped(tmp_path, contents), roster)
+        assert len(found) == 3
+        assert answer(found["alice"]) == ANSWERS["attend"] and found["alice"].flags == ()
+        assert answer(found["mallory"]) != ANSWERS["attend"]
+        assert any("alice" in flag for flag in found["mallory"].flags)
+
+
+def test_a_zip_in_a_students_folder_is_that_students(tmp_path):
+    contents = {f"s{n:03d}/hw.zip": packed({"03_attention.ipynb": GOOD}) for n in (41, 42)}
+    found = by_student(laid_out(tmp_path, contents))
+    assert set(found) == {"s041", "s042"}
+    assert all(s.notebook is not None and s.flags == () for s in found.values())
+    assert found["s042"].source_name == "s042/hw.zip/03_attention.ipynb"
+
+
+def test_a_folder_of_zips_has_one_student_for_each(tmp_path, roster):
+    contents = {"alice.zip": packed({"work/03_attention.ipynb": GOOD}),
+                "mallory.zip": packed({"bob/03_attention.ipynb": BAD})}  # fmt: skip
+    found = by_student(laid_out(tmp_path, contents), roster)
+    assert set(found) == {"alice", "mallory"}
+    assert any("bob" in flag for flag in found["mallory"].flags)
+
+
+def test_a_single_zip_in_a_folder_is_the_class(tmp_path):
+    path = laid_out(tmp_path, {"download.zip": packed(HONEST)})
+    assert set(by_student(path)) == {"alice", "bob"}
+
+
+def test_a_students_zip_that_is_given_alone_is_theirs(tmp_path, roster):
+    path = tmp_path / "mossmallory_13_456_work.zip"
+    path.write_bytes(packed({"alice/03_attention.ipynb": BAD, "bob/x.txt": b""}))
+    found = by_student(path, roster)
+    assert set(found) == {"mallory"}
+    assert any("alice" in flag for flag in found["mallory"].flags)
+
+
+def test_folders_around_the_whole_class_are_nobody(tmp_path):
+    contents = {f"term 1/03_attention/{name}": data for name, data in HONEST.items()}
+    assert set(by_student(laid_out(tmp_path, contents))) == {"alice", "bob"}
+
+
+# Times -------------------------------------------------------------------------------------------
+
+
+def test_a_timestamp_of_ones_own_is_not_believed(tmp_path):
+    contents = {
+        **HONEST,
+        "mallory/03_attention.ipynb": GOOD,
+        "mallory/timestamp.txt": "2020-01-01 00:00:00 UTC",
+    }
+    mallory = by_student(laid_out(tmp_path, contents))["mallory"]
+    assert mallory.timestamp is None
+    assert any("timestamp.txt" in flag and "not believed" in flag for flag in mallory.flags)
+
+
+@pytest.mark.parametrize("inner", ["", "03_attention/", "deeper/"])
+def test_in_a_systems_folder_no_timestamp_is_believed(tmp_path, inner):
+    folder = "Ada Lee_101_assignsubmission_file_"
+    contents = {
+        f"{folder}/{inner}03_attention.ipynb": GOOD,
+        f"{folder}/{inner}timestamp.txt": "2020-01-01 00:00:00 UTC",
+    }
+    (submission,) = collect(zipped(tmp_path, contents), RELEASES)
+    assert submission.timestamp is None
+    assert "not believed" in submission.flags[0]
+
+
+def test_nbgraders_own_timestamps_are_believed_where_all_have_one(tmp_path):
+    contents = {}
+    for name in ("alice", "bob"):
+        contents[f"{name}/03_attention/03_attention.ipynb"] = GOOD
+        contents[f"{name}/03_attention/timestamp.txt"] = "2026-11-02 18:04:05 UTC"
+    found = by_student(laid_out(tmp_path, contents))
+    assert [s.timestamp.year for s in found.values()] == [2026, 2026]
+    assert all(s.flags == () for s in found.values())
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "0001-01-01 00:00:00 +14:00",
+        "9999-12-31 23:59:59 -14:00",
+        "1" * 1_000_000,
+        "2026-11-02 18:04:05 " + "9" * 1_000_000,
+        "2026-11-02 18:04:05 +99:99",
+        "\ud800".encode("utf-8", "surrogatepass"),
+        b"\xff\xfe\x00",
+        "10",
+        "",
+    ],
+    ids=range(9),
+)
+def test_odd_times_are_no_times(tmp_path, time):
+    contents = {"ann/03_attention.ipynb": GOOD, "ann/timestamp.txt": time}
+    (submission,) = collect(laid_out(tmp_path, contents), RELEASES)
+    assert submission.timestamp is None and submission.notebook is not None
+
+
+def test_a_bomb_of_yaml_is_not_set_off(tmp_path):
+    levels = ["a: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    bomb = "\n".join(levels) + "\nsubmission_1: {':submitters': [{':name': *a8}]}\n"
+    contents = {"submission_metadata.yml": bomb, "submission_1/03_attention.ipynb": GOOD}
+    (submission,) = collect(zipped(tmp_path, contents), RELEASES)
+    assert submission.student == "submission_1"
+
+
+# Names and numbers -------------------------------------------------------------------------------
+
+
+def test_people_with_one_name_are_told_apart_by_number(tmp_path, roster):
+    contents = {
+        "Ada Lee_101_assignsubmission_file_/03_attention.ipynb": GOOD,
+        "Ada Lee_107_assignsubmission_file_/03_attention.ipynb": BAD,
+    }
+    found = by_student(zipped(tmp_path, contents), roster)
+    assert set(found) == {"ada", "Ada_Lee_107"}
+    assert answer(found["ada"]) == ANSWERS["attend"] != answer(found["Ada_Lee_107"])
+    for submission in found.values():
+        assert any("101, 107" in flag for flag in submission.flags)
+
+
+def test_the_rosters_number_decides_between_two_of_one_name(tmp_path, roster):
+    contents = {
+        "adamsalice_77_901_03_attention.ipynb": BAD,
+        "adamsalice_11_902_03_attention.ipynb": GOOD,
+    }
+    found = by_student(zipped(tmp_path, contents), roster)
+    assert answer(found["alice"]) == ANSWERS["attend"] and found["alice"].flags == ()
+    assert any("decide who is who" in flag for flag in found["adamsalice_77"].flags)
+
+
+def test_what_feedback_needs_to_go_back_is_kept(tmp_path, roster):
+    canvas = "adamsalice_LATE_11_901_03_attention-1.ipynb"
+    moodle = "Bob Brown_502_assignsubmission_file_"
+    path = zipped(tmp_path, {canvas: GOOD, f"{moodle}/03_attention.ipynb": GOOD})
+    found = by_student(path, roster)
+    sender = found["alice"].sender
+    assert (sender.system, sender.user, sender.attachment) == ("canvas", "11", "901")
+    assert sender.name == canvas
+    sender = found["bob"].sender
+    assert (sender.system, sender.user, sender.name) == ("moodle", "502", moodle)
+
+
+def test_github_classroom_folders_end_in_the_login(tmp_path, roster):
+    contents = {
+        "attention-eanders/03_attention.ipynb": GOOD,
+        "attention-bob-b/03_attention.ipynb": GOOD,
+        "attention-some-body/03_attention.ipynb": GOOD,
+    }
+    path = laid_out(tmp_path, contents)
+    assert set(by_student(path, roster)) == {"alice", "bob", "some-body"}
+    assert set(by_student(path)) == {"eanders", "bob-b", "some-body"}
+    (tmp_path / "other").mkdir()
+    path = laid_out(tmp_path / "other", {"ml-course-hw1-eanders/03_attention.ipynb": GOOD,
+                                         "ml-course-hw1-mal/03_attention.ipynb": GOOD})  # fmt: skip
+    assert set(by_student(path, roster)) == {"alice", "mallory"}
+
+
+def test_two_names_never_share_an_id_that_is_made_up(tmp_path):
+    contents = {"A B/03_attention.ipynb": GOOD, "A_B/03_attention.ipynb": BAD}
+    assert len(by_student(laid_out(tmp_path, contents))) == 2
+
+
+# Rosters as systems export them ------------------------------------------------------------------
+
+ROSTERS = {
+    "Canvas": (
+        "Student,ID,SIS User ID,SIS Login ID,Section,HW (77)\n"
+        ",,,,,Manual Posting\n"
+        "    Points Possible,,,,,10\n"
+        '"Doe, Jane",123,S-1,jdoe,A,\n'
+        '"Student, Test",999,,f00f,A,\n'
+    ),
+    "Canvas, names split": (
+        "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section,HW (77)\n"
+        ",,,,,,Manual Posting\n"
+        "    Points Possible,,,,,,10\n"
+        "Doe,Jane,123,S-1,jdoe,A,\n"
+        "Student,Test,999,,,A,\n"
+    ),
+    "GitHub Classroom": (
+        '"identifier","github_username","github_id","name"\n"jdoe","jd-hub","55","Jane Doe"\n'
+    ),
+    "Moodle, participants": (
+        'First name,Last name,ID number,Email address,Groups\nJane,Doe,jdoe,jdoe@uni.example,A\n'
+    ),
+    "Moodle, without an id": (
+        "\ufeffFirst name,Surname,Email address\nJane,Doe,jdoe@uni.example\n"
+    ),
+    "Moodle, worksheet": (
+        "Identifier,Full name,ID number,Email address,Status,Grade\n"
+        "Participant 123,Jane Doe,jdoe,jane@uni.example,Submitted,-\n"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("system", ROSTERS)
+def test_rosters_are_read_as_systems_export_them(tmp_path, system):
+    path = tmp_path / "roster.csv"
+    path.write_text(ROSTERS[system], encoding="utf-8")
+    (student,) = read_roster(path)
+    assert (student.id, student.first_name, student.last_name) == ("jdoe", "Jane", "Doe")
+    if "Canvas" in system or "worksheet" in system:
+        assert student.lms_id == "123"
+
+
+def test_a_canvas_user_without_a_login_is_known_by_canvas_number(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text(ROSTERS["Canvas"].replace("S-1,jdoe", ","), encoding="utf-8")
+    assert read_roster(path)[0].id == "123"
+
+
+def test_names_on_a_roster_are_no_html(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("id,first_name,last_name\nx,<script>a()</script>,Doe\n")
+    assert read_roster(path)[0].full_name == "scripta()/script Doe"
+
+
+# Names of all the world ---------------------------------------------------------------------------
+
+NAMES = [
+    "王小明",
+    "學" * 33,
+    "สมชาย " + "ทดสอบชื่อยาวมาก" * 8,
+    "محمد عبد الله",
+    "🙂👩‍👩‍👧‍👦",
+    "Z" + "\u0301" * 2000 + "oe",
+    "é" * 120,
+    "अनुष्का शर्मा",
+    "\u202egnp.evil",
+    "O'Brien; DROP",
+]
+
+
+def test_a_class_with_names_of_all_the_world_is_found(tmp_path):
+    notebook = "注意力机制的作业" * 8 + ".ipynb"
+    contents = {f"{name}/{notebook}": GOOD for name in NAMES}
+    found = collect(zipped(tmp_path, contents), RELEASES)
+    assert len({s.student for s in found}) == len(NAMES)
+    for submission in found:
+        assert submission.notebook is not None and submission.flags == ()
+        assert submission.student.isprintable() and len(submission.student.encode()) <= 60
+        submission.source_name.encode()
+
+
+def test_thai_names_that_differ_in_a_vowel_are_two_people(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("id,first_name,last_name\ns1,กิน,ดี\ns2,กัน,ดี\n", encoding="utf-8")
+    contents = {f"{name} ดี_{n}_assignsubmission_file_/03_attention.ipynb": GOOD
+                for n, name in ((1, "กิน"), (2, "กัน"))}  # fmt: skip
+    assert set(by_student(zipped(tmp_path, contents), path)) == {"s1", "s2"}
+
+
+def test_names_that_are_not_utf8_stay_apart(tmp_path):
+    for name in (b"m\xfcller", b"m\xf6ller"):
+        folder = str(tmp_path / "class").encode() + b"/" + name
+        os.makedirs(folder)
+        with open(folder + b"/03_attention.ipynb", "wb") as file:
+            file.write(GOOD)
+    found = by_student(tmp_path / "class")
+    assert set(found) == {"müller", "möller"}
+
+
+def test_finding_files_gives_who_is_who_without_reading(tmp_path, roster):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    path = laid_out(tmp_path, {**HONEST, **CLAIMS["a file named like hers"]})
+    found = find_files(path, RELEASES, scratch, roster)
+    assert [one.student for one in found] == ["alice", "bob", "mallory"]
+    assert all(a.entry.data is None for one in found for a in one.arrivals)
