@@ -101,7 +101,7 @@ def test_a_claim_inside_a_students_folder_is_a_flag_and_costs_nobody_anything(
     mallory = found["mallory"]
     assert answer(mallory) != ANSWERS["attend"]
     assert mallory.timestamp is None
-    assert any("alice" in f and "mallory" in f or "not believed" in f for f in mallory.flags)
+    assert any(("alice" in f and "mallory" in f) or "not believed" in f for f in mallory.flags)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
