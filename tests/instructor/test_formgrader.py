@@ -1,5 +1,6 @@
 """A person marks a written answer in nbgrader's formgrader, in a real browser."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -85,3 +86,24 @@ def test_a_written_answer_is_marked_and_comes_back_as_feedback(
         assert waiting(course).keys() == pile.keys() - {student}
     with gradebook_of(course) as gradebook:
         assert gradebook.find_grade("reversal-map", NAME, NAME, student).score == 0.5
+
+
+def test_a_script_link_in_a_written_answer_is_no_link(browser, course, tmp_path):
+    student, notebook = sorted(waiting(course).items())[0]
+    path = course / "autograded" / student / NAME / f"{NAME}.ipynb"
+    stored_notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in stored_notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "reversal-map":
+            cell["source"] = "]:[click me](javascript:window.pwned='yes') ![x](attachment:gone.png)"
+    path.write_text(json.dumps(stored_notebook), encoding="utf-8")
+    with serve(course, Path(sys.executable), "jupyterlab", tmp_path / "server.log") as server:
+        page = new_page(browser)
+        page.goto(f"{server.address}/formgrader/submissions/{notebook}/?token={server.token}")
+        page.locator("input#reversal-map").wait_for()
+        text = page.get_by_text("click me").first
+        text.click()
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("a[href^=javascript]").count() == 0
+        assert page.get_by_text("The picture gone.png isn't shown").first.is_visible()
+        page.close()
