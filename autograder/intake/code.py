@@ -110,7 +110,7 @@ def new_statements(source: str, release: str) -> str:
         _segment(lines, node)
         for node in mine.body
         if not isinstance(node, ast.Expr)
-        if is_helper(node) and not _defined(node) & taken and ast.dump(node) not in texts
+        if is_helper(node) and not _defined(node) & taken and _dumped(node) not in texts
     ]
     return "\n".join(kept)
 
@@ -122,7 +122,15 @@ def _statements(release: str) -> tuple[frozenset[str], frozenset[str]] | None:
     if tree is None:
         return None
     names = frozenset(name for node in tree.body for name in _defined(node))
-    return frozenset(ast.dump(node) for node in tree.body), names
+    return frozenset(map(_dumped, tree.body)), names
+
+
+def _dumped(node: ast.stmt) -> str:
+    """A statement as it is compared; an expression too deep for that is like no other."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return ""
 
 
 def _segment(lines: list[str], node: ast.stmt) -> str:

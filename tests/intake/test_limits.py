@@ -234,6 +234,15 @@ def test_a_long_chain_of_elifs_is_read():
     assert len(_flat(parse(source).body)) == 122
 
 
+def test_an_expression_too_deep_to_compare_costs_nobody_their_notebook():
+    deep = "x = a" + ".a" * 900
+    notebook = solved()
+    notebook.cells[3].source += f"\n{deep}"
+    rebuilt = rebuild(to_bytes(notebook), RELEASE)
+    assert cell_of(rebuilt.notebook, "attend").source == cell_of(notebook, "attend").source
+    assert new_statements(f"y = 1\n{deep}", "y = 1") == deep
+
+
 def test_code_without_end_is_not_parsed():
     reading = read_code("def attend(q, s):\n    pass\n" + "x=[[]]\n" * 40_000)
     assert not reading.parsed and "attend" in reading.defines
