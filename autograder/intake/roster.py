@@ -195,7 +195,7 @@ def _student(row: list[str], places: dict[str, int | None], canvas: bool) -> Stu
         place = places[field]
         text = clean_name(row[place]) if place is not None and place < len(row) else ""
         # nbgrader's pages show names as HTML, and students choose theirs in some systems.
-        return text.translate({ord(mark): None for mark in '<>"'})
+        return text.replace("<", "").replace(">", "")
 
     first, last, name = cell("first_name"), cell("last_name"), cell("name")
     if name and not (first or last):
