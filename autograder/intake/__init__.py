@@ -2,7 +2,7 @@
 
 `collect` reads folders, notebooks and zip files; `find_files` and `read_submissions` do so one
 student at a time; `rebuild` mends one notebook. Neither lets one
-bad file stop a class: what was mended stands in `repairs`, what a person must look at in `flags`.
+bad file stop a class: what was mended is in `repairs`, what a person must look at in `flags`.
 """
 
 from autograder.intake.collect import HandedIn, collect, find_files, read_submissions

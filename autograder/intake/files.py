@@ -1,7 +1,7 @@
 """Opens folders, notebooks and zip files, and trusts none of them.
 
 Finding the files of a class and reading them are two steps: a thousand notebooks with their plots
-need not be in memory together. What is in a zip is unpacked into a folder of ours first.
+need not be in memory together. What is in a zip is unpacked into our own folder first.
 
 A file's name here is the whole way to it, zips included: `s042/hw.zip/work/03_attention.ipynb`.
 Only the first part was written by the learning system or the instructor (see `whose`).
@@ -276,7 +276,7 @@ def _unpack(
 
 
 def _unpacked(data: bytes, scratch: Path) -> Path:
-    """Where the bytes are now: under a name of ours, whatever the zip calls them."""
+    """Where the bytes are now: under a name that we chose, whatever the zip calls them."""
     try:
         descriptor, path = tempfile.mkstemp(dir=scratch)
         with open(descriptor, "wb") as file:

@@ -73,7 +73,7 @@ def version_in(name: str) -> int:
 
 
 def assignment_named(file: str, assignments: Iterable[str]) -> str | None:
-    """The assignment whose name is in the file name; the longest when several are."""
+    """The assignment with its name in the file name; the longest when several are."""
     low = _words(stem_of(file))
     hits = [
         name

@@ -152,7 +152,7 @@ class Directory:
         return self._by_lms.get(plain(text)) if text else None
 
     def by_login(self, folder: str) -> Student | None:
-        """The student with whose login the name of a GitHub Classroom folder ends."""
+        """The student by the login at the end of a GitHub Classroom folder."""
         words = folder.split("-")
         ends = ("-".join(words[start:]) for start in range(1, len(words)))
         return next(filter(None, map(self.find, ends)), None)

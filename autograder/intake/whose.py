@@ -354,8 +354,8 @@ def _times(
 ) -> tuple[dict[tuple[str, ...], datetime], dict[str, str]]:
     """Folder -> the time in nbgrader's timestamp.txt, and what to tell of those not believed.
 
-    nbgrader puts one into everybody's folder. If few have one, they wrote it themselves, as did
-    all whose folder was made by another system. No other time of a file can be trusted either:
+    nbgrader puts one into everybody's folder. If few have one, they wrote it themselves, as
+    did everybody with a folder made by another system. No other time of a file can be trusted either:
     unpacking, copying and downloading all change it, and late days cost points.
     """
     believed, untold, with_time = {}, {}, set()

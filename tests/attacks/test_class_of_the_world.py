@@ -7,9 +7,9 @@ import zipfile
 import pytest
 
 from autograder.box import why_unavailable
-from autograder.grading.run import Options, grade_class
 from autograder.instructor.course import open_course
 from autograder.instructor.feedback import write_feedback
+from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import ASSIGNMENT, RIGHT, submission
 
 pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
@@ -36,11 +36,11 @@ def test_everybody_is_graded_and_gets_a_page(tmp_path):
     lines = [f"{student},{name},," for name, student in ON_ROSTER.items()]
     roster.write_text("\n".join(["id,name,email,section", *lines]), encoding="utf-8")
     course = tmp_path / "course"
-    run, verdicts = grade_class(
+    run, records = grade_class(
         Options(ASSIGNMENT, (handed_in(tmp_path),), course, roster=roster, jobs=1)
     )
     assert run.graded == len(ON_ROSTER) + 1
-    points = {verdict["student"]: verdict["points"] for verdict in verdicts}
+    points = {record.student: record.points for record in records}
     assert set(ON_ROSTER.values()) < set(points)
     assert set(points.values()) == {8}
     pages = write_feedback(open_course(course), ASSIGNMENT)

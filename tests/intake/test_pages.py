@@ -15,8 +15,8 @@ from traitlets.config import Config
 
 from autograder.grading.clean import GIVEN, clean_notebook
 from autograder.instructor import fragments
-from autograder.nbgrader_parts.configuration import configure
 from autograder.intake.saved import pictures, saved_outputs
+from autograder.nbgrader_parts.configuration import configure
 from tests.intake.handed_in import WRITTEN_STUB, cell_of, make_release, solved
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
