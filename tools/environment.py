@@ -36,7 +36,7 @@ LAYERS = {
     "instructor": Layer("instructor", "a student's packages and the grader's", 380, 1500),
     "dev": Layer("dev", "a student's packages, the grader's and the developers'", 450, 1800),
 }
-CUDA_DOWNLOAD_GB, CUDA_DISK_GB = 2.6, 4.3  # what PyTorch's CUDA build needs beyond the CPU build
+CUDA_DOWNLOAD_GB, CUDA_DISK_GB = 2.5, 4.0  # what PyTorch's CUDA build needs beyond the CPU build
 
 NO_SPACE = re.compile(r"No space left on device|not enough space on the disk", re.I)
 NO_NETWORK = re.compile(

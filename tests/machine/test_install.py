@@ -168,7 +168,8 @@ def test_with_a_gpu_the_larger_download_is_announced(tmp_path):
     python = fake_uv(tmp_path, "echo ' + nvidia-cublas==13.1'; echo ' + torch==2.13.0+cu130'")
     _, torch = environment.choose_installer(python, [])
     assert torch == "cuda"
-    assert "2.6 GB more to download" in environment.announcement(LAYERS["student"], torch)
+    larger = f"{environment.CUDA_DOWNLOAD_GB} GB more to download"
+    assert larger in environment.announcement(LAYERS["student"], torch)
 
 
 def test_where_pytorchs_own_packages_are_out_of_reach_pip_installs(tmp_path, capsys):
