@@ -21,7 +21,8 @@ from torch import Tensor, nn
 from course_utils.data.string_tasks import change_case
 from course_utils.recurrent.bottleneck import BATCH_SIZE
 from course_utils.recurrent.seq2seq import Batch, Seq2Seq, sequence_loss
-from course_utils.training.loop import fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.loop import fit
 
 
 def dot_product(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,7 @@ from translation_table import models_folder
 from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode, load_corpus
 from course_utils.data.tokens import END, START
-from course_utils.training.loop import seed_everything
+from course_utils.training.devices import seed_everything
 from course_utils.transformer.training import (
     LONGEST,
     RECIPES,

@@ -27,7 +27,7 @@ from translation_table import model_path
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, length_batches, load_corpus
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training.loop import seed_everything
+from course_utils.training.devices import seed_everything
 from course_utils.translation.model import (
     Sizes,
     Translator,

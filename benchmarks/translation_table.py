@@ -17,7 +17,7 @@ import torch
 
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, load_corpus
-from course_utils.training.loop import seed_everything
+from course_utils.training.devices import seed_everything
 from course_utils.translation.model import (
     RECIPES,
     Dummy,

@@ -18,7 +18,8 @@ from torch.nn import functional as F
 from course_utils.data.batches import Batch, Example, length_batches
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START
-from course_utils.training.loop import History, fit
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 
 
 @dataclass(frozen=True)

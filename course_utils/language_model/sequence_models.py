@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.language_model.model import InPlace, copy_weights
-from course_utils.training.loop import History, fit
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 
 KINDS = ("RNN", "SSM", "transformer")
 COLOURS = {"RNN": "#b4571a", "SSM": "#3d7a4a", "transformer": "#1f4e8c"}

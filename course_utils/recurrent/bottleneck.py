@@ -13,7 +13,9 @@ from torch import Tensor
 from course_utils.data.string_tasks import PROMPTS, Task, change_case, epoch_of
 from course_utils.measured import FOLDER
 from course_utils.recurrent.seq2seq import Attention, Batch, Seq2Seq, evaluate, sequence_loss
-from course_utils.training.loop import History, fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 
 GRID = FOLDER / "bottleneck_grid.csv"
 GRID_STEPS = 1000

@@ -8,7 +8,9 @@ import torch
 from course_utils.data.string_tasks import epoch_of, reverse
 from course_utils.measured import FOLDER
 from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
-from course_utils.training.loop import History, fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 
 # Chosen with the model without attention alone (benchmarks/reversal.py --choose): of the learning
 # rates tried, the one where it does best. The model with attention then takes them as they are.

@@ -2,114 +2,32 @@
 
 from __future__ import annotations
 
-import copy
-import ctypes
-import functools
-import hashlib
 import math
-import os
-import random
 import time
-import types
 from collections.abc import Callable, Iterable, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_utils.live_curve import TRAIN_COLOUR, VALID_COLOUR, LiveCurve
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DRIVE = Path("/content/drive/MyDrive")
-CHECKPOINT_SECONDS = 5.0
+from course_utils.live_curve import LiveCurve
+from course_utils.training.checkpoint import Checkpoint
+from course_utils.training.devices import (
+    choose_device,
+    is_small,
+    keep_freed_memory,
+    make_optimiser,
+    move,
+    one_thread,
+    seed_epoch,
+)
+from course_utils.training.history import History, close_epoch, closing_note, figures, restore
 
 Batches = Callable[[int], Iterable[Any]]
 Loss = Callable[[nn.Module, Any], tuple[Tensor, int]]
 Validate = Callable[[nn.Module], dict[str, float]]
-
-
-@dataclass
-class History:
-    """What happened in a training run: one record an epoch, and which epoch was best."""
-
-    records: list[dict[str, float]] = field(default_factory=list)
-    best_epoch: int = 0
-    best_loss: float = math.inf
-    stopped: str = "finished"
-    seconds: float = 0.0
-    device: str = "cpu"
-    # Where the run stands: weights and optimiser after the last whole epoch, and the best weights.
-    state: dict[str, Any] | None = field(default=None, repr=False)
-
-    @property
-    def best(self) -> dict[str, float]:
-        """The record of the best epoch."""
-        for record in self.records:
-            if record["epoch"] == self.best_epoch:
-                return record
-        raise ValueError("No epoch was finished, so there is no best one. Train first.")
-
-    def column(self, name: str) -> list[float]:
-        """One figure over the epochs, such as `train_loss`, `val_loss` or `seconds`."""
-        known = sorted({key for record in self.records for key in record})
-        if name not in known:
-            raise KeyError(f"There is no figure called {name!r}. There are: {', '.join(known)}.")
-        return [record.get(name, math.nan) for record in self.records]
-
-    def plot(self) -> Figure:
-        """The loss curves, and beside them what else the validation measured."""
-        import matplotlib.pyplot as plt
-
-        if not self.records:
-            raise ValueError("No epoch was finished, so there is nothing to plot. Train first.")
-        ignored = {"epoch", "seconds", "train_loss", "val_loss"}
-        others = [key for key in self.records[-1] if key not in ignored]
-        figure, axes = plt.subplots(
-            1, 1 + bool(others), figsize=(4.4 * (1 + bool(others)), 3.0), squeeze=False
-        )
-        epochs = self.column("epoch")
-        loss_axis = axes[0, 0]
-        loss_axis.plot(epochs, self.column("train_loss"), color=TRAIN_COLOUR, label="training")
-        if "val_loss" in self.records[-1]:
-            loss_axis.plot(
-                epochs, self.column("val_loss"), "--", color=VALID_COLOUR, label="validation"
-            )
-        loss_axis.set(xlabel="epoch", ylabel="loss")
-        loss_axis.set_ylim(bottom=min(0.0, loss_axis.get_ylim()[0]))
-        loss_axis.legend(frameon=False)
-        if others:
-            for key in others:
-                axes[0, 1].plot(epochs, self.column(key), label=key.removeprefix("val_"))
-            axes[0, 1].set(xlabel="epoch")
-            axes[0, 1].legend(frameon=False)
-        for axis in axes.flat:
-            axis.spines[["top", "right"]].set_visible(False)
-            axis.xaxis.get_major_locator().set_params(integer=True)
-        figure.tight_layout()
-        # A figure handed back is shown once by the notebook, not a second time by pyplot.
-        plt.close(figure)
-        return figure
-
-    def __str__(self) -> str:
-        if not self.records:
-            return f"No epoch finished ({self.stopped})."
-        figures = ", ".join(
-            f"{key} {value:.4g}"
-            for key, value in self.best.items()
-            if key not in ("epoch", "seconds")
-        )
-        count = f"{len(self.records)} epoch{'' if len(self.records) == 1 else 's'}"
-        return (
-            f"{count} in {self.seconds:.1f} s on {self.device}, {self.stopped}. "
-            f"Best epoch {self.best_epoch}: {figures}."
-        )
-
-    __repr__ = __str__
 
 
 def fit(
@@ -128,6 +46,7 @@ def fit(
     checkpoint: str | Path | None = None,
     resume: History | None = None,
     max_seconds: float | None = None,
+    pause_after: float | None = None,
     device: str | torch.device | None = None,
     show: bool = True,
 ) -> History:
@@ -142,9 +61,124 @@ def fit(
     checkpoint          a name or a path: a run that was cut off goes on from there
     resume              the History of an interrupted run: go on where it stopped
     max_seconds         stop after this time; the epoch under way is closed and counted
+    pause_after         begin no epoch after this many seconds
 
     The interrupt button is safe: the best weights so far are loaded, and `resume` goes on.
     """
+    _refuse_wrong_calls(batches, epochs)
+    keep_freed_memory()
+    device = choose_device(device)
+    model.to(device)
+    optimiser = make_optimiser(optimiser, model, lr)
+    store = Checkpoint(checkpoint, model, seed) if checkpoint is not None else None
+    history = _begin(model, optimiser, resume, store, show)
+    view, clock = LiveCurve(epochs, show), _Clock(history.seconds, max_seconds, pause_after)
+    run = _Run(model, loss, optimiser, schedule, clip, device, history, view, clock)
+    with one_thread(only_if=device.type == "cpu" and is_small(model)):
+        history.stopped = run.epochs(batches, validate, epochs, patience, seed, store)
+    history.seconds, history.device = clock.seconds(), str(device)
+    _leave_best_weights(model, history, store)
+    view.finish(history.records, closing_note(history))
+    return history
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A training run: what a step needs, and where its progress is kept and shown."""
+
+    model: nn.Module
+    loss: Loss
+    optimiser: torch.optim.Optimizer
+    schedule: Callable[[int], float] | None
+    clip: float | None
+    device: torch.device
+    history: History
+    view: LiveCurve
+    clock: _Clock
+
+    def epochs(
+        self,
+        batches: Batches,
+        validate: Validate | None,
+        epochs: int,
+        patience: int | None,
+        seed: int,
+        store: Checkpoint | None,
+    ) -> str:
+        """Epoch after epoch, until there is a reason to stop: the reason."""
+        history = self.history
+        try:
+            while not (reason := _reason_to_stop(history, epochs, patience, self.clock)):
+                epoch = len(history.records)
+                seed_epoch(seed, epoch)
+                train_loss, step = self.steps(batches(epoch), epoch)
+                if not math.isfinite(train_loss):
+                    return "diverged"
+                record = {"epoch": float(epoch + 1), "train_loss": train_loss}
+                record |= _validated(validate, self.model)
+                record["seconds"] = self.clock.seconds()
+                close_epoch(history, record, self.model, self.optimiser, step)
+                if store is not None:
+                    store.save(history)
+        except KeyboardInterrupt:
+            return "interrupted"
+        return reason
+
+    def steps(self, batches: Iterable[Any], epoch: int) -> tuple[float, int]:
+        """The steps of one epoch: the mean loss of its items, and the number of the last step."""
+        self.model.train()
+        total, items, step = torch.zeros((), device=self.device), 0, self.history.step
+        expected = len(batches) if isinstance(batches, Sized) else None
+        for done, batch in enumerate(batches, start=1):
+            step += 1
+            self.set_learning_rate(step)
+            loss, count = _loss_of(self.loss, self.model, move(batch, self.device))
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            if self.clip is not None:
+                nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+            self.optimiser.step()
+            total += loss.detach() * count
+            items += count
+            self.view.step(
+                self.history.records, done / expected if expected else 0.0, _note(self.history)
+            )
+            if self.clock.runs_out():
+                break
+        if items == 0:
+            raise ValueError(f"batches({epoch}) gave no batch, so there is nothing to learn.")
+        return float(total) / items, step
+
+    def set_learning_rate(self, step: int) -> None:
+        if self.schedule is not None:
+            for group in self.optimiser.param_groups:
+                group["lr"] = group["initial_lr"] * self.schedule(step)
+
+
+class _Clock:
+    """How long a run takes, the time before it was resumed included, and when it must end."""
+
+    def __init__(self, before: float, max_seconds: float | None, pause_after: float | None):
+        self.before, self.max_seconds, self.pause_after = before, max_seconds, pause_after
+        self.started = time.perf_counter()
+        self.ran_out = False
+
+    def seconds(self) -> float:
+        return self.before + time.perf_counter() - self.started
+
+    def runs_out(self) -> bool:
+        """True when the epoch under way is to be cut short."""
+        self.ran_out = self._is_later_than(self.max_seconds)
+        return self.ran_out
+
+    def is_time_to_pause(self) -> bool:
+        return self._is_later_than(self.pause_after)
+
+    def _is_later_than(self, seconds: float | None) -> bool:
+        return seconds is not None and time.perf_counter() - self.started > seconds
+
+
+def _refuse_wrong_calls(batches: Any, epochs: int) -> None:
     if not callable(batches):
         raise TypeError(
             "batches must be a function of the epoch that gives the batches, "
@@ -152,150 +186,40 @@ def fit(
         )
     if epochs < 1:
         raise ValueError(f"epochs must be at least 1, but it is {epochs}.")
-    started = time.perf_counter()
-    keep_freed_memory()
-    device = choose_device(device)
-    model.to(device)
-    optimiser = _make_optimiser(optimiser, model, lr)
-    history = History(device=str(device))
-    store = _Checkpoint(checkpoint, model, seed) if checkpoint is not None else None
+
+
+def _begin(
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    resume: History | None,
+    store: Checkpoint | None,
+    show: bool,
+) -> History:
+    """A new history, or the one that is to go on, with its weights in the model."""
+    history = History()
     state = resume.state if resume is not None else (store.load(show) if store else None)
     if state is not None:
-        _restore(state, model, optimiser, history)
-    base_rates = [group.setdefault("initial_lr", group["lr"]) for group in optimiser.param_groups]
-    before = history.seconds
-    view = LiveCurve(epochs, show)
-    step = history.state["step"] if history.state else 0
-    history.stopped = "finished"
-    try:
-        while len(history.records) < epochs and not _patience_is_over(history, patience):
-            epoch = len(history.records)
-            _seed_epoch(seed, epoch)
-            model.train()
-            total, items = torch.zeros((), device=device), 0
-            stream = batches(epoch)
-            expected = len(stream) if isinstance(stream, Sized) else None
-            for done, batch in enumerate(stream, start=1):
-                step += 1
-                if schedule is not None:
-                    for group, rate in zip(optimiser.param_groups, base_rates, strict=True):
-                        group["lr"] = rate * schedule(step)
-                batch_loss, count = _loss_of(loss, model, move(batch, device))
-                optimiser.zero_grad(set_to_none=True)
-                batch_loss.backward()
-                if clip is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), clip)
-                optimiser.step()
-                total += batch_loss.detach() * count
-                items += count
-                view.step(history.records, done / expected if expected else 0.0, _note(history))
-                if max_seconds is not None and time.perf_counter() - started > max_seconds:
-                    history.stopped = "out of time"
-                    break
-            if items == 0:
-                raise ValueError(f"batches({epoch}) gave no batch, so there is nothing to learn.")
-            train_loss = float(total) / items
-            if not math.isfinite(train_loss):
-                history.stopped = "diverged"
-                break
-            record = {"epoch": float(epoch + 1), "train_loss": train_loss}
-            if validate is not None:
-                record |= {f"val_{key}": float(v) for key, v in _validated(validate, model).items()}
-            record["seconds"] = before + time.perf_counter() - started
-            _close_epoch(history, record, model, optimiser, step)
-            if store is not None:
-                store.save(history)
-            if history.stopped == "out of time":
-                break
-        else:
-            if len(history.records) < epochs:
-                history.stopped = "no better for a while"
-    except KeyboardInterrupt:
-        history.stopped = "interrupted"
-    history.seconds = before + time.perf_counter() - started
-    if history.state is not None:
-        history.state["seconds"] = history.seconds
-        model.load_state_dict(history.state["best"])
-        if store is not None:
-            store.save(history, now=True)
-    model.eval()
-    view.finish(history.records, _closing_note(history))
+        restore(state, history, model, optimiser)
+    for group in optimiser.param_groups:
+        group.setdefault("initial_lr", group["lr"])
     return history
 
 
-def choose_device(device: str | torch.device | None = None) -> torch.device:
-    """The device asked for, or the best one here: CUDA, then Apple's MPS, then the CPU."""
-    if device is not None:
-        return torch.device(device)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
+def _reason_to_stop(
+    history: History, epochs: int, patience: int | None, clock: _Clock
+) -> str | None:
+    """Why no other epoch begins; None if one does."""
+    if clock.ran_out:
+        return "out of time"
+    if len(history.records) >= epochs:
+        return "finished"
+    if patience is not None and len(history.records) - history.best_epoch >= patience:
+        return "no better for a while"
+    return "paused" if clock.is_time_to_pause() else None
 
 
-def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy and torch. Call it before making a model, so that it repeats."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
-
-
-def adam(parameters: Iterable, lr: float, **options: Any) -> torch.optim.Optimizer:
-    """Adam, with all parameters updated by one call where torch and the device can do that."""
-    parameters = list(parameters)
-    try:
-        return torch.optim.Adam(parameters, lr=lr, fused=True, **options)
-    except RuntimeError:  # an old torch, or a device without the fused kernel
-        return torch.optim.Adam(parameters, lr=lr, **options)
-
-
-@functools.cache
-def keep_freed_memory() -> bool:
-    """Ask glibc to keep freed blocks for the next batch; True if it does.
-
-    By default it returns every large block to the system, and training, which needs the same
-    blocks again in the next step, spends a fifth of its time on getting them back.
-    """
-    largest_mapped, trim, top_up = -3, -1, -2  # M_MMAP_THRESHOLD and so on, from malloc.h
-    try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # not Linux, or another C library
-        return False
-    wishes = {largest_mapped: 2**30, trim: 2**31 - 1, top_up: 2**26}
-    return all([mallopt(name, value) for name, value in wishes.items()])
-
-
-def move(batch: Any, device: torch.device) -> Any:
-    """The same batch with its tensors on the device; tuples, lists and dicts are followed."""
-    if isinstance(batch, Tensor):
-        return batch.to(device)
-    if isinstance(batch, dict):
-        return {key: move(value, device) for key, value in batch.items()}
-    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*(move(value, device) for value in batch))
-    if isinstance(batch, (list, tuple)):
-        return type(batch)(move(value, device) for value in batch)
-    return batch
-
-
-def checkpoint_folder() -> Path:
-    """Where checkpoints go: a mounted Google Drive if there is one, else ./checkpoints."""
-    return DRIVE / "attention_course" if DRIVE.is_dir() else Path("checkpoints")
-
-
-def _seed_epoch(seed: int, epoch: int) -> None:
-    # Each epoch has a seed of its own, so a run that goes on draws what it would have drawn.
-    seed_everything((seed * 1_000_003 + epoch) % 2**63)
-
-
-def _make_optimiser(optimiser: Any, model: nn.Module, lr: float) -> torch.optim.Optimizer:
-    if isinstance(optimiser, torch.optim.Optimizer):
-        return optimiser
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    if not parameters:
-        raise ValueError("The model has no parameters to train.")
-    return (optimiser or adam)(parameters, lr=lr)
+def _note(history: History) -> str:
+    return figures(history.records[-1]) if history.records else "first epoch"
 
 
 def _loss_of(loss: Loss, model: nn.Module, batch: Any) -> tuple[Tensor, int]:
@@ -305,154 +229,21 @@ def _loss_of(loss: Loss, model: nn.Module, batch: Any) -> tuple[Tensor, int]:
     return answer[0], int(answer[1])
 
 
-def _validated(validate: Validate, model: nn.Module) -> dict[str, float]:
+def _validated(validate: Validate | None, model: nn.Module) -> dict[str, float]:
+    if validate is None:
+        return {}
     model.eval()
     with torch.no_grad():
-        figures = validate(model)
-    if "loss" not in figures:
+        found = validate(model)
+    if "loss" not in found:
         raise KeyError('validate(model) must return a dict with a "loss", but it has none.')
-    return figures
+    return {f"val_{key}": float(value) for key, value in found.items()}
 
 
-def _close_epoch(
-    history: History, record: dict[str, float], model: nn.Module, optimiser: Any, step: int
-) -> None:
-    """Keep the record and a snapshot; an interrupt before the last line leaves the old state."""
-    weights = _snapshot(model)
-    decisive = record.get("val_loss", record["train_loss"])
-    better = decisive < history.best_loss or history.state is None
-    state = {
-        "model": weights,
-        "optimiser": copy.deepcopy(optimiser.state_dict()),
-        "best": weights if better else history.state["best"],
-        "best_epoch": int(record["epoch"]) if better else history.best_epoch,
-        "best_loss": decisive if better else history.best_loss,
-        "records": [*history.records, record],
-        "step": step,
-        "seconds": record["seconds"],
-    }
-    _adopt(history, state)
-
-
-def _adopt(history: History, state: dict[str, Any]) -> None:
-    history.state = state
-    history.records = state["records"]
-    history.best_epoch = state["best_epoch"]
-    history.best_loss = state["best_loss"]
-    history.seconds = state["seconds"]
-
-
-def _restore(state: dict[str, Any], model: nn.Module, optimiser: Any, history: History) -> None:
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    _adopt(history, dict(state))
-
-
-def _snapshot(model: nn.Module) -> dict[str, Tensor]:
-    return {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
-
-
-def _patience_is_over(history: History, patience: int | None) -> bool:
-    return patience is not None and len(history.records) - history.best_epoch >= patience
-
-
-def _note(history: History) -> str:
-    if not history.records:
-        return "first epoch"
-    last = history.records[-1]
-    return ", ".join(
-        f"{key} {value:.4g}" for key, value in last.items() if key not in ("epoch", "seconds")
-    )
-
-
-def _closing_note(history: History) -> str:
-    note = str(history)
-    if history.stopped == "interrupted" and history.records:
-        note += " To go on: fit(..., resume=history)."
-    if history.stopped == "diverged":
-        note += " The loss is no longer a number: try a smaller learning rate."
-    return note
-
-
-class _Checkpoint:
-    """One file that holds a run; a run of other code, sizes or seed is never mixed with it."""
-
-    def __init__(self, name: str | Path, model: nn.Module, seed: int) -> None:
-        path = Path(name)
-        plain_name = path.parent == Path(".") and not path.suffix
-        self.path = checkpoint_folder() / f"{path}.pt" if plain_name else path
-        self.fingerprint = fingerprint(model, seed)
-        self.last_saved = -math.inf
-        self.writable = True
-
-    def load(self, show: bool) -> dict[str, Any] | None:
-        if not self.path.exists():
-            return None
-        try:
-            saved = torch.load(self.path, map_location="cpu", weights_only=True)
-            run, mark = saved["run"], saved["fingerprint"]
-        except Exception:
-            self._say(show, f"The checkpoint {self.path} can't be read. Training starts anew.")
-            return None
-        if mark != self.fingerprint:
-            self._say(
-                show,
-                f"The checkpoint {self.path} belongs to another model (other code, sizes or "
-                "seed). Training starts anew and replaces it.",
-            )
-            return None
-        self._say(show, f"Going on from epoch {len(run['records'])}, kept in {self.path}.")
-        return run
-
-    def save(self, history: History, now: bool = False) -> None:
-        too_soon = not now and time.perf_counter() - self.last_saved < CHECKPOINT_SECONDS
-        if too_soon or not self.writable:
-            return
-        self.last_saved = time.perf_counter()
-        temporary = self.path.with_name(f"{self.path.name}.part")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save({"run": history.state, "fingerprint": self.fingerprint}, temporary)
-            os.replace(temporary, self.path)
-        except (OSError, RuntimeError) as problem:
-            self.writable = False  # say it once, then train on without
-            self._say(True, f"No checkpoint could be written to {self.path}: {problem}.")
-
-    @staticmethod
-    def _say(show: bool, sentence: str) -> None:
-        if show:
-            print(sentence)
-
-
-def fingerprint(model: nn.Module, seed: int) -> str:
-    """A mark that changes with the model's sizes, its code or the seed.
-
-    A student who mends a forward pass and runs the cell again must not be shown the old run.
-    """
-    mark = hashlib.sha256(str(seed).encode())
-    for name, value in model.state_dict().items():
-        mark.update(f"{name} {tuple(value.shape)}".encode())
-    for module in model.modules():
-        mark.update(_code_of(type(module).forward))
-        for name, value in sorted(vars(module).items()):
-            if isinstance(value, (types.FunctionType, functools.partial)):
-                mark.update(name.encode() + _code_of(value))
-            elif isinstance(value, (str, int, float, bool)) and name != "training":
-                mark.update(f"{name}={value}".encode())
-    return mark.hexdigest()
-
-
-def _code_of(function: Any) -> bytes:
-    while isinstance(function, functools.partial):
-        function = function.func
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return repr(type(function)).encode()
-    parts = [code.co_code, repr(code.co_names).encode()]
-    for constant in code.co_consts:
-        nested = isinstance(constant, types.CodeType)
-        parts.append(constant.co_code if nested else repr(constant).encode())
-    for cell in function.__closure__ or ():
-        if isinstance(cell.cell_contents, types.FunctionType):
-            parts.append(_code_of(cell.cell_contents))
-    return b"".join(parts)
+def _leave_best_weights(model: nn.Module, history: History, store: Checkpoint | None) -> None:
+    if history.state is not None:
+        history.state["seconds"] = history.seconds
+        model.load_state_dict(history.state["best"])
+        if store is not None:
+            store.save(history, now=True)
+    model.eval()

@@ -17,7 +17,9 @@ from course_utils.data.batches import Example
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
 from course_utils.measured import FOLDER
-from course_utils.training.loop import History, adam, fit
+from course_utils.training.devices import adam
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 
 # Runs that come with the course, written by benchmarks/transformer_bleu.py.
 TRANSFORMER_RESULTS = FOLDER / "transformer_results.csv"

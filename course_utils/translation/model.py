@@ -18,7 +18,9 @@ from torch.overrides import TorchFunctionMode
 from course_utils.data.batches import Batch, Example, length_batches
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.training.loop import History, adam, fit
+from course_utils.training.devices import adam
+from course_utils.training.history import History
+from course_utils.training.loop import fit
 from course_utils.training.losses import word_loss
 
 

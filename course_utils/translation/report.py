@@ -20,7 +20,7 @@ from sacrebleu.metrics import BLEU
 from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import detokenise
 from course_utils.measured import FOLDER
-from course_utils.training.loop import History
+from course_utils.training.history import History
 from course_utils.translation.model import Translation, Translator, gold_weights
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from course_utils.recurrent.bottleneck import (
     train,
 )
 from course_utils.recurrent.seq2seq import Seq2Seq
-from course_utils.training.loop import seed_everything
+from course_utils.training.devices import seed_everything
 
 
 def dot_product(query, states):

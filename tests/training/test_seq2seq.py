@@ -13,7 +13,8 @@ from course_utils.recurrent.seq2seq import (
     every_step,
     sequence_loss,
 )
-from course_utils.training.loop import fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.loop import fit
 
 VOCABULARY, B, S, T, D = 11, 3, 5, 4, 6
 

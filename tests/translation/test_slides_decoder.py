@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.data.batches import Example, make_batch
-from course_utils.training.loop import seed_everything
+from course_utils.training.devices import seed_everything
 from course_utils.translation.model import Recipe, train_translator
 from course_utils.translation.slides_decoder import (
     SlidesTranslator,

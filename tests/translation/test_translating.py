@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from course_utils.data.tokens import END, START
-from course_utils.training.loop import History, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.history import History
 from course_utils.translation.model import (
     RECIPES,
     Dummy,

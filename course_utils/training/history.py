@@ -1,0 +1,150 @@
+"""What happened in a training run, epoch by epoch, and where it can go on."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn, optim
+
+from course_utils.live_curve import TRAIN_COLOUR, VALID_COLOUR
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass
+class History:
+    """What happened in a training run: one record per epoch, and which epoch was best."""
+
+    records: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int = 0
+    best_loss: float = math.inf
+    stopped: str = "finished"
+    seconds: float = 0.0
+    device: str = "cpu"
+    # Where the run is: weights and optimiser after the last whole epoch, and the best weights.
+    state: dict[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def step(self) -> int:
+        """How many steps of training the whole epochs took."""
+        return self.state["step"] if self.state else 0
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The record of the best epoch."""
+        for record in self.records:
+            if record["epoch"] == self.best_epoch:
+                return record
+        raise ValueError("No epoch was finished, so there is no best one. Train first.")
+
+    def column(self, name: str) -> list[float]:
+        """One figure over the epochs, such as `train_loss`, `val_loss` or `seconds`."""
+        known = sorted({key for record in self.records for key in record})
+        if name not in known:
+            raise KeyError(f"There is no figure called {name!r}. There are: {', '.join(known)}.")
+        return [record.get(name, math.nan) for record in self.records]
+
+    def plot(self) -> Figure:
+        """The loss curves, and beside them what else the validation measured."""
+        import matplotlib.pyplot as plt
+
+        if not self.records:
+            raise ValueError("No epoch was finished, so there is nothing to plot. Train first.")
+        ignored = {"epoch", "seconds", "train_loss", "val_loss"}
+        others = [key for key in self.records[-1] if key not in ignored]
+        figure, axes = plt.subplots(
+            1, 1 + bool(others), figsize=(4.4 * (1 + bool(others)), 3.0), squeeze=False
+        )
+        epochs = self.column("epoch")
+        loss_axis = axes[0, 0]
+        loss_axis.plot(epochs, self.column("train_loss"), color=TRAIN_COLOUR, label="training")
+        if "val_loss" in self.records[-1]:
+            loss_axis.plot(
+                epochs, self.column("val_loss"), "--", color=VALID_COLOUR, label="validation"
+            )
+        loss_axis.set(xlabel="epoch", ylabel="loss")
+        loss_axis.set_ylim(bottom=min(0.0, loss_axis.get_ylim()[0]))
+        loss_axis.legend(frameon=False)
+        if others:
+            for key in others:
+                axes[0, 1].plot(epochs, self.column(key), label=key.removeprefix("val_"))
+            axes[0, 1].set(xlabel="epoch")
+            axes[0, 1].legend(frameon=False)
+        for axis in axes.flat:
+            axis.spines[["top", "right"]].set_visible(False)
+            axis.xaxis.get_major_locator().set_params(integer=True)
+        figure.tight_layout()
+        # A figure handed back is shown once by the notebook, not a second time by pyplot.
+        plt.close(figure)
+        return figure
+
+    def __str__(self) -> str:
+        if not self.records:
+            return f"No epoch finished ({self.stopped})."
+        count = f"{len(self.records)} epoch{'' if len(self.records) == 1 else 's'}"
+        return (
+            f"{count} in {self.seconds:.1f} s on {self.device}, {self.stopped}. "
+            f"Best epoch {self.best_epoch}: {figures(self.best)}."
+        )
+
+    __repr__ = __str__
+
+
+def restore(state: dict[str, Any], history: History, model: nn.Module, optimiser: optim.Optimizer):
+    """Put a run back to where it was after its last whole epoch."""
+    model.load_state_dict(state["model"])
+    optimiser.load_state_dict(state["optimiser"])
+    _adopt(history, dict(state))
+
+
+def close_epoch(
+    history: History, record: dict[str, float], model: nn.Module, optimiser: Any, step: int
+) -> None:
+    """Keep the record and a snapshot; an interrupt before the last line leaves the old state."""
+    weights = _snapshot(model)
+    decisive = record.get("val_loss", record["train_loss"])
+    better = decisive < history.best_loss or history.state is None
+    state = {
+        "model": weights,
+        "optimiser": copy.deepcopy(optimiser.state_dict()),
+        "best": weights if better else history.state["best"],
+        "best_epoch": int(record["epoch"]) if better else history.best_epoch,
+        "best_loss": decisive if better else history.best_loss,
+        "records": [*history.records, record],
+        "step": step,
+        "seconds": record["seconds"],
+    }
+    _adopt(history, state)
+
+
+def _adopt(history: History, state: dict[str, Any]) -> None:
+    history.state = state
+    history.records = state["records"]
+    history.best_epoch = state["best_epoch"]
+    history.best_loss = state["best_loss"]
+    history.seconds = state["seconds"]
+
+
+def _snapshot(model: nn.Module) -> dict[str, Tensor]:
+    return {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
+
+
+def figures(record: dict[str, float]) -> str:
+    """The figures of one epoch in a line."""
+    return ", ".join(
+        f"{key} {value:.4g}" for key, value in record.items() if key not in ("epoch", "seconds")
+    )
+
+
+def closing_note(history: History) -> str:
+    """What is written under the curve of a run that has ended."""
+    note = str(history)
+    if history.stopped == "interrupted" and history.records:
+        note += " To go on: fit(..., resume=history)."
+    if history.stopped == "diverged":
+        note += " The loss is no longer a number: try a smaller learning rate."
+    return note
