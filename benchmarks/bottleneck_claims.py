@@ -126,12 +126,12 @@ def taken_apart(variant: str, seed: int) -> Figures:
         task, lengths=range(2, 17), steps=2000, decay=True, seed=seed, attention=dot_product
     )
     batch = task.draw(256, 12, seed=-1)
-    right, other = batch.target, batch.target.roll(1, dims=0)
+    right, other = batch.wanted, batch.wanted.roll(1, dims=0)
     with torch.no_grad():
         states, bottleneck = model.encode(batch.source)
 
     def share(encoded: Encoded, wanted: Tensor) -> float:
-        guess, _ = model.greedy(batch.source, batch.first, right.shape[1], encoded=encoded)
+        guess, _ = model.greedy(batch.source, batch.given[:, 0], right.shape[1], encoded=encoded)
         return float((guess == wanted).float().mean())
 
     swapped = Encoded(states.roll(1, dims=0), bottleneck)

@@ -10,7 +10,9 @@ from pathlib import Path
 import jupytext
 import torch
 
-from course_utils.language_model.model import LanguageModel, Sizes, write
+from course_utils.language_model.model import LanguageModel
+from course_utils.language_model.writing import write
+from course_utils.transformer.sizes import Sizes
 
 SOURCE = Path(__file__).parents[1] / "autograder" / "source" / "07_decoder_only.py"
 GOAL = 5.0

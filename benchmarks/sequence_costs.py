@@ -5,12 +5,7 @@ import argparse
 import torch
 from kv_cache import solution
 
-from course_utils.language_model.sequence_models import (
-    Cost,
-    generation_costs,
-    slopes,
-    training_costs,
-)
+from course_utils.language_model.costs import Cost, generation_costs, slopes, training_costs
 
 
 def table(title: str, costs: list[Cost], unit: str, size: float) -> None:

@@ -18,9 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_utils.data.batches import Batch
 from course_utils.data.string_tasks import change_case
 from course_utils.recurrent.bottleneck import BATCH_SIZE
-from course_utils.recurrent.seq2seq import Batch, Seq2Seq, sequence_loss
+from course_utils.recurrent.seq2seq import Seq2Seq, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.loop import fit
 
@@ -38,12 +39,12 @@ def loss_step_by_step(model: Seq2Seq, batch: Batch) -> tuple[Tensor, int]:
         state, hidden = model.encoder(model.embedding(batch.source[:, s : s + 1]), hidden)
         states.append(state)
     memory = torch.cat(states, dim=1)
-    token, total = batch.first, torch.zeros(())
-    for t in range(batch.target.shape[1]):
+    token, total = batch.given[:, 0], torch.zeros(())
+    for t in range(batch.wanted.shape[1]):
         logits, _, hidden = model.decode(memory, hidden, token[:, None])
-        total = total + F.cross_entropy(logits[:, 0], batch.target[:, t])
-        token = batch.target[:, t]
-    return total / batch.target.shape[1], batch.target.numel()
+        total = total + F.cross_entropy(logits[:, 0], batch.wanted[:, t])
+        token = batch.wanted[:, t]
+    return total / batch.wanted.shape[1], batch.wanted.numel()
 
 
 def train_by_loop(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
@@ -74,7 +75,7 @@ def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats:
     """Print one line for one setting, and give the ratio of the throughputs."""
     task = change_case()
     batches = [task.draw(size, length, seed=step) for step in range(steps)]
-    characters = steps * batches[0].target.numel()
+    characters = steps * batches[0].wanted.numel()
     seed_everything(0)
     start = Seq2Seq(len(task.tokens), hidden=hidden, cell=cell, attention=dot_product)
     train_by_fit(copy.deepcopy(start), batches[:3])  # warm up

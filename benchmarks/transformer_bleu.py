@@ -24,21 +24,22 @@ from course_utils.training.devices import seed_everything
 from course_utils.transformer.training import (
     LONGEST,
     RECIPES,
-    TRANSFORMER_RESULTS,
-    make_translator,
+    make_transformer,
     next_word,
-    train_translator,
-    translate,
+    train_transformer,
+    written_by,
 )
-from course_utils.translation.report import (
+from course_utils.translation.decoding import translate
+from course_utils.translation.model import length_limit
+from course_utils.translation.results import (
     LENGTH_RESULTS,
+    TRANSFORMER_RESULTS,
     Result,
     add_result,
-    bleu,
-    bleu_by_length,
     length_text,
     read_results,
 )
+from course_utils.translation.scores import bleu, bleu_by_length
 
 NAME = "transformer"
 BEAM = 5
@@ -49,7 +50,7 @@ def beam_translate(model, data) -> list[list[str]]:
     search, found = solution("beam-search"), []
     for example in data.test:
         source = torch.tensor([example.source[:LONGEST]])
-        limit = min(LONGEST, 2 * source.shape[1] + 10)
+        limit = min(LONGEST, length_limit(source.shape[1]))
         tokens, _ = search(next_word(model, source), START, END, BEAM, limit, 1.0)
         found.append(data.target_vocabulary.decode(tokens))
     return found
@@ -59,20 +60,21 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result
     """Train one model (or go on with it) and score it on the test set."""
     recipe = RECIPES[budget]
     seed_everything(seed)
-    model = make_translator(solution("transformer"), data, recipe)
+    model = make_transformer(solution("transformer"), data, recipe.sizes)
     count = sum(p.numel() for p in model.parameters())
     print(f"{corpus_name}, {budget}: {count:,} parameters, {recipe}", flush=True)
     path = models_folder() / f"transformer-{corpus_name}-{budget}-{seed}.pt"
     path.parent.mkdir(parents=True, exist_ok=True)
     cpu = time.process_time()
-    history = train_translator(model, data, recipe, seed=seed, checkpoint=path, show=False)
+    history = train_transformer(model, data, recipe, seed=seed, checkpoint=path, show=False)
     cpu_minutes = (time.process_time() - cpu) / 60
     for record in history.records:
         print("   ", {key: round(value, 3) for key, value in record.items()})
     print(history, flush=True)
     start = time.perf_counter()
     sources = [example.source for example in data.test]
-    words = translate(model, data, sources, solution("greedy-decode"))
+    decode = written_by(solution("greedy-decode"))
+    words = [one.words for one in translate(model, data, sources, decode)]
     score = bleu(words, data)
     print(score)
     print(f"greedy decoding of {len(words)} sentences: {time.perf_counter() - start:.1f} s")
@@ -83,7 +85,7 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result
     results = [greedy]
     if budget == "full":
         score = bleu(beam_translate(model, data), data)
-        print(f"with a beam of {BEAM}, the mean log-probability a word decides:\n{score}")
+        print(f"with a beam of {BEAM}, the mean log-probability per word decides:\n{score}")
         results.append(
             dataclasses.replace(
                 greedy,

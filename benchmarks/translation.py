@@ -3,10 +3,10 @@
     python benchmarks/translation.py                 # on Multi30k, or the built-in corpus
     python benchmarks/translation.py --batches 6     # fewer batches
 
-1. Training: target words a second of the decoder that runs over all steps at once, against the
+1. Training: target words per second of the decoder that runs over all steps at once, against the
    loop of the usual notebooks, which takes one step at a time through the recurrent layer, the
    attention and the output layer, whose matrix W_d is one whole matrix of equation 12. Same
-   sizes, same batches, same loss, same gradients. In between stands a loop that has our two
+   sizes, same batches, same loss, same gradients. In between is a loop that has our two
    narrow matrices in place of the one, to show what comes from the loop alone.
 2. Decoding: the test sentences greedily, all together against one at a time. Same words.
 """
@@ -26,33 +26,29 @@ from translation_table import model_path
 
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, length_batches, load_corpus
-from course_utils.data.tokens import END, PAD, START, UNKNOWN
+from course_utils.data.tokens import END, NEVER_WRITTEN, PAD, START
 from course_utils.training.devices import seed_everything
-from course_utils.translation.model import (
-    Sizes,
-    Translator,
-    greedy,
-    length_limit,
-    make_translator,
-    train_translator,
-    translation_loss,
-)
+from course_utils.training.recipe import Recipe
+from course_utils.translation.decoding import translate
+from course_utils.translation.model import Translator, Widths, length_limit
+from course_utils.translation.training import make_translator, train_translator, translation_loss
 
 
 def loss_step_by_step(model: Translator, batch, scores_of=None) -> tuple[torch.Tensor, int]:
     """The usual loop: one word at a time, scores for padding too, then one loss over all."""
     scores_of = scores_of or model.scores
-    states, hidden = model.encode(batch.source)
-    T, B = batch.given.shape
+    states, hidden = model.encode(batch.source.T)
+    given, wanted = batch.given.T, batch.wanted.T
+    T, B = given.shape
     outputs = torch.zeros(T, B, model.output.out_features)
     for step in range(T):
-        embedded = model.dropout(model.target_embedding(batch.given[step : step + 1]))
+        embedded = model.dropout(model.target_embedding(given[step : step + 1]))
         output, last = model.decoder(embedded, hidden[None])
         hidden = last[0]
         context, _ = model.attention(output[0], states)
         outputs[step] = scores_of(context, output[0])
     loss = F.cross_entropy(
-        outputs.reshape(T * B, -1), batch.wanted.reshape(-1), ignore_index=PAD, reduction="mean"
+        outputs.reshape(T * B, -1), wanted.reshape(-1), ignore_index=PAD, reduction="mean"
     )
     return loss, batch.words
 
@@ -101,7 +97,7 @@ def assert_same_numbers(model: Translator, usual: WholeOutput, batch) -> None:
     torch.testing.assert_close(grads["target_embedding.weight"], words, **close)
 
 
-def words_a_second(model: Translator, loss_of, batches) -> float:
+def words_per_second(model: Translator, loss_of, batches) -> float:
     """Training steps on these batches: forward, backward, clip, update."""
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-5, fused=True)
     started, words = time.perf_counter(), 0
@@ -130,10 +126,10 @@ def compare_training(model: Translator, batches, rounds: int) -> float:
     for _ in range(rounds):
         # They alternate, so that a busy machine is as busy for all.
         for name, (translator, loss_of) in ways.items():
-            speeds[name].append(words_a_second(translator, loss_of, batches))
+            speeds[name].append(words_per_second(translator, loss_of, batches))
     fast, loop, as_usual = (statistics.median(values) for values in speeds.values())
     for name, values in speeds.items():
-        print(f"  {name:<34}{statistics.median(values):8.0f} words a second")
+        print(f"  {name:<34}{statistics.median(values):8.0f} words per second")
     print(f"training: {fast / loop:.1f} times as fast as the loop with the same layers")
     print(
         f"training: {fast / as_usual:.1f} times as fast as the usual loop, same loss and gradients"
@@ -152,7 +148,7 @@ def translate_sentence(usual: WholeOutput, data, source: list[int]) -> list[str]
         hidden = last[0]
         context, _ = model.attention(hidden, states)
         scores = usual.scores(context, hidden)
-        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        scores[:, NEVER_WRITTEN] = -math.inf
         numbers.append(scores.argmax(1).item())
         if numbers[-1] == END:
             break
@@ -162,14 +158,14 @@ def translate_sentence(usual: WholeOutput, data, source: list[int]) -> list[str]
 def compare_decoding(model: Translator, data, rounds: int) -> float:
     sources = [example.source for example in data.test]
     usual = WholeOutput(model).eval()
-    greedy(model, data, sources[:20])
+    translate(model, data, sources[:20])
     together_seconds = []
     for _ in range(rounds):
         started = time.perf_counter()
-        together = greedy(model, data, sources)
+        together = translate(model, data, sources)
         together_seconds.append(time.perf_counter() - started)
     started = time.perf_counter()
-    alone = [greedy(model, data, [source])[0].words for source in sources]
+    alone = [translate(model, data, [source])[0].words for source in sources]
     alone_seconds = time.perf_counter() - started
     started = time.perf_counter()
     as_usual = [translate_sentence(usual, data, source) for source in sources]
@@ -198,11 +194,11 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f}, {torch.get_num_threads()} threads")
     data = encode(load_corpus("de"))
     seed_everything(0)
-    sizes = Sizes()
-    attention = SingleQueryScaledDotProductAttention(sizes.encoder, sizes.decoder, 256)
-    model = make_translator(data, attention, sizes)
+    widths = Widths()
+    attention = SingleQueryScaledDotProductAttention(widths.encoder, widths.decoder, 256)
+    model = make_translator(data, attention, widths)
     batches = length_batches(data.train, 128, seed=0)
-    batches = [batch for batch in batches if batch.source.shape[1] > 64][: chosen.batches]
+    batches = [batch for batch in batches if len(batch.source) > 64][: chosen.batches]
     compare_training(model, batches, chosen.rounds)
 
     trained = model_path("scaled", "quick", 0)
@@ -210,10 +206,8 @@ def main() -> None:
         model.load_state_dict(torch.load(trained, weights_only=True))
         print(f"decoding with the trained model {trained.name}")
     else:
-        from course_utils.translation.model import Recipe
-
         print("no trained model is here: a short training first, so that sentences end")
-        train_translator(model, data, Recipe(epochs=1, examples=4000), show=False)
+        train_translator(model, data, Recipe(epochs=1, batch_size=128, examples=4000), show=False)
     compare_decoding(model, data, chosen.rounds)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"most memory used: {used:.2f} GB")

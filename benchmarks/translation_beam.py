@@ -19,14 +19,9 @@ from autograder.reference.translation import (
     beam_translate,
 )
 from course_utils.data import encode, load_corpus
-from course_utils.translation.model import RECIPES, make_translator
-from course_utils.translation.report import (
-    BEAM_RESULTS,
-    BeamResult,
-    add_result,
-    bleu,
-    read_results,
-)
+from course_utils.translation.results import BEAM_RESULTS, BeamResult, add_result, read_results
+from course_utils.translation.scores import bleu
+from course_utils.translation.training import RECIPES, make_translator
 
 
 def main() -> None:

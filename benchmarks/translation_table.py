@@ -18,26 +18,20 @@ import torch
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import encode, load_corpus
 from course_utils.training.devices import seed_everything
-from course_utils.translation.model import (
-    RECIPES,
-    Dummy,
-    MeanPool,
-    make_translator,
-    train_translator,
-    translate,
-)
-from course_utils.translation.report import (
+from course_utils.translation.decoding import translate
+from course_utils.translation.model import Dummy, MeanPool
+from course_utils.translation.results import (
     LENGTH_RESULTS,
     RESULTS,
     Result,
     add_result,
-    bleu,
-    bleu_by_length,
     comparison_text,
     length_text,
     read_results,
     summarise,
 )
+from course_utils.translation.scores import bleu, bleu_by_length
+from course_utils.translation.training import RECIPES, make_translator, train_translator
 
 MECHANISMS = {
     "scaled": (

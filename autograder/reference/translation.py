@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.data.corpus import Encoded
-from course_utils.data.tokens import END, PAD, START, UNKNOWN
+from course_utils.data.tokens import END, NEVER_WRITTEN, START
 from course_utils.translation.model import Translator, length_limit
 
 
@@ -76,7 +76,7 @@ def _search(model, source: Tensor, beam: int, penalty: float, limit: int) -> lis
         )[1][0]
         contexts, _ = model.attention(hidden, states)
         scores = model.scores(contexts, hidden)
-        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        scores[:, NEVER_WRITTEN] = -math.inf
         logs = F.log_softmax(scores, dim=-1)
         words = logs.shape[1]
         # Of each prefix only its `beam` best words can be among the sentence's `beam` best.

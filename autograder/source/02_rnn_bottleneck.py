@@ -34,11 +34,13 @@ from course_utils.recurrent import (
     load_grid,
     probe_bottleneck,
     train,
+    Encoded,
+    answer,
+    every_step,
 )
 from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
-from course_utils.recurrent import Encoded, every_step
-from course_utils.data.string_tasks import PLACES, answer, change_case, remove_spaces
+from course_utils.data import PLACES, change_case, remove_spaces
 from course_utils.widgets import attention_map, bottleneck_explorer, position_explorer
 
 # %% [markdown]
@@ -83,14 +85,14 @@ encoder_decoder()
 # %%
 task = change_case()
 batch = task.batch(["<U> I am a student", "<L> I am a student"])
-[task.write(row) for row in batch.target]
+[task.write(row) for row in batch.wanted]
 
 # %% [markdown]
 # A batch holds numbers. All texts in a batch have one length, so nothing needs a mask.
 
 # %%
 print("source [B, S]:", tuple(batch.source.shape))
-print("target [B, T]:", tuple(batch.target.shape), "with an end token")
+print("wanted [B, T]:", tuple(batch.wanted.shape), "with an end token")
 print(batch.source[0].tolist())
 
 # %% [markdown]
@@ -98,7 +100,7 @@ print(batch.source[0].tolist())
 # **teacher forcing**: all target steps are known before, so they run in one call.
 
 # %%
-for name, numbers in (("reads", batch.decoder_inputs[0]), ("writes", batch.target[0])):
+for name, numbers in (("reads", batch.given[0]), ("writes", batch.wanted[0])):
     print(f"{name:7}", [task.tokens[number] for number in numbers[:6].tolist()], "...")
 
 # %% [markdown]
@@ -486,10 +488,10 @@ def even(query, states):
 
 def taken_apart(model, length=12):
     batch = task.draw(256, length, seed=-1)
-    right, other = batch.target, batch.target.roll(1, dims=0)
+    right, other = batch.wanted, batch.wanted.roll(1, dims=0)
 
     def share(encoded, wanted):
-        guess, _ = model.greedy(batch.source, batch.first, right.shape[1], encoded=encoded)
+        guess, _ = model.greedy(batch.source, batch.given[:, 0], right.shape[1], encoded=encoded)
         return [float((guess == wanted).float().mean())]
 
     with torch.no_grad():
@@ -807,7 +809,7 @@ if ready("attend", "positions"):
 
 # %%
 blanks = remove_spaces(blank=True)
-print(blanks.write(blanks.batch([text]).target[0]), "   (a blank is shown as _)")
+print(blanks.write(blanks.batch([text]).wanted[0]), "   (a blank is shown as _)")
 
 # %%
 if ready("attend", "positions"):

@@ -25,8 +25,7 @@ from course_utils import check, ready
 # %%
 import matplotlib.pyplot as plt
 
-from course_utils.recurrent import reversal, scoring
-from course_utils.data.string_tasks import answer
+from course_utils.recurrent import answer, reversal, scoring
 from course_utils.widgets import attention_map
 
 _ = torch.manual_seed(0)
@@ -40,7 +39,7 @@ _ = torch.manual_seed(0)
 
 # %%
 batch = reversal.TASK.draw(3, 12, seed=0)
-for source, target in zip(batch.source, batch.target):
+for source, target in zip(batch.source, batch.wanted):
     print(reversal.TASK.write(source), "→", reversal.TASK.write(target))
 
 # %% [markdown]

@@ -40,8 +40,9 @@ from course_utils.translation import (
     prefix_scorer,
     train_translator,
     translate,
+    bleu,
+    draw_attention,
 )
-from course_utils.translation import bleu, draw_attention
 
 # %% [markdown]
 # ## 1 Sentences in two languages
@@ -76,13 +77,13 @@ print(data.train[0].source)
 
 # %% [markdown]
 # Sentences of one source length go into one batch: then no source is padded, and your attention
-# needs no mask. Time comes first: `source` is `[S, B]`.
+# needs no mask. `source` is `[B, S]`, a row for each sentence.
 
 # %%
 batch = length_batches(data.train, size=4)[40]
 print("source", list(batch.source.shape), " given", list(batch.given.shape))
-print("the decoder reads ", [data.target_vocabulary.words[n] for n in batch.given[:, 0]])
-print("and should say    ", [data.target_vocabulary.words[n] for n in batch.wanted[:, 0]])
+print("the decoder reads ", [data.target_vocabulary.words[n] for n in batch.given[0]])
+print("and should say    ", [data.target_vocabulary.words[n] for n in batch.wanted[0]])
 
 # %% [markdown]
 # ### Words move
@@ -144,7 +145,7 @@ if budget == "smoke":
     torch.set_num_threads(1)  # so small a model gains nothing from more
 seed_everything(0)
 untrained = make_translator(data, MeanPool(), sizes)
-states, hidden = untrained.encode(batch.source)
+states, hidden = untrained.encode(batch.source.T)  # the model wants time first: [S, B]
 print("states", list(states.shape), " first hidden", list(hidden.shape))
 
 context, weights = untrained.attention(hidden, states)
@@ -304,8 +305,7 @@ if ready("single-query-attention"):
 # The same for any sentence. Type your own; its words should be known to the model.
 
 # %%
-from course_utils.data.tokens import UNKNOWN
-from course_utils.translation import greedy
+from course_utils.data import UNKNOWN
 from course_utils.widgets import attention_map
 
 sentence = corpus.test.source[3]
@@ -316,7 +316,7 @@ if ready("single-query-attention"):
     unknown = [word for word, number in zip(words, numbers) if number == UNKNOWN]
     if unknown:
         print("The model does not know:", ", ".join(unknown))
-    (answer,) = greedy(model, data, [numbers])
+    (answer,) = translate(model, data, [numbers])
     written = [*answer.words, "</s>"][: len(answer.weights)]
     display(attention_map(answer.weights, words, written))
 
@@ -616,7 +616,7 @@ if ready("beam-search"):
 
 # %%
 from course_utils.translation import BeamTrace
-from course_utils.data.tokens import END, START
+from course_utils.data import END, START
 from course_utils.widgets import beam_tree
 
 if ready("single-query-attention", "beam-search"):
@@ -688,7 +688,7 @@ from course_utils.translation import (
     slides_greedy,
     slides_loss,
 )
-from course_utils.translation import Recipe
+from course_utils.training import Recipe
 
 longest = 12
 french = encode(load_corpus("fr", builtin_only=budget == "smoke"))
@@ -709,7 +709,9 @@ slides_history = train_translator(slides_model, short, slides_recipe, loss_of=sl
 
 # %%
 short_test = [example for example in french.test if len(example.source) <= longest][:200]
-slides_answers = slides_greedy(slides_model, french, [example.source for example in short_test])
+slides_answers = translate(
+    slides_model, french, [example.source for example in short_test], slides_greedy
+)
 for example, answer in list(zip(short_test, slides_answers))[:3]:
     print(french.corpus.test.source[example.place])
     print("   it wrote  ", " ".join(answer.words))

@@ -59,7 +59,7 @@ output.shape
 # number, 0. A mask remembers where there are words.
 
 # %%
-from course_utils.transformer import pad
+from course_utils.data import pad
 
 source = pad([[5, 6, 7, 8, 9], [5, 6]])
 source_mask = source != 0
@@ -544,15 +544,14 @@ if ready("greedy-decode"):
 # sets the first numbers, so that words and positions are about equally large.
 
 # %%
-from course_utils.data.string_tasks import END as END_TOKEN
-from course_utils.data.string_tasks import change_case, epoch_of, reverse
-from course_utils.training import fit, seed_everything
-from course_utils.transformer import start_well, warm_up
+from course_utils.data import END, change_case, epoch_of, reverse
+from course_utils.training import fit, seed_everything, warm_up
+from course_utils.transformer import start_well
 
 
 def task_loss(model, batch):
-    logits = model(batch.source, batch.decoder_inputs)
-    return nn.functional.cross_entropy(logits.transpose(1, 2), batch.target), batch.target.numel()
+    logits = model(batch.source, batch.given)
+    return nn.functional.cross_entropy(logits.transpose(1, 2), batch.wanted), batch.wanted.numel()
 
 
 def written_by(model, task, batch):
@@ -564,8 +563,7 @@ def written_by(model, task, batch):
         def step(prefixes):
             return model.decode(prefixes, memory)[:, -1].log_softmax(-1)
 
-        end = task.tokens.index(END_TOKEN)
-        tokens = greedy_decode(step, batch.first, end, batch.target.shape[1])
+        tokens = greedy_decode(step, batch.given[:, 0], END, batch.wanted.shape[1])
     return [task.write(row) for row in tokens]
 
 
@@ -592,7 +590,7 @@ if ready("transformer", "greedy-decode"):
             show=False,
         )
         test = task.draw(200, 10, seed=99)
-        right = [task.write(row) for row in test.target]
+        right = [task.write(row) for row in test.wanted]
         exact = sum(a == b for a, b in zip(written_by(models[name], task, test), right)) / 200
         print(
             f"{name:12} {history.seconds:4.0f} s   lines of length 10 without a mistake: {exact:.1%}"
@@ -619,7 +617,7 @@ if ready("transformer", "greedy-decode"):
     task, model = tasks["reverse"], models["reverse"].eval()
     batch = task.batch(["abcdefgh"])
     with recording(model) as maps, torch.no_grad():
-        model(batch.source, batch.decoder_inputs)
+        model(batch.source, batch.given)
     weights, names = all_heads(maps, lambda name: name.endswith("cross_attention"))
     letters, steps = list("abcdefgh"), [*reversed("abcdefgh"), "</s>"]
     display(attention_map(weights, letters, steps, heads=names, title="Reversing: where it looks"))
@@ -631,14 +629,14 @@ if ready("transformer", "greedy-decode"):
 # smoke budget).
 
 # %%
-from course_utils.data import encode, load_corpus, tokenise
+from course_utils.data import START, encode, load_corpus, padded_batches, tokenise
 from course_utils.transformer import (
     RECIPES,
-    make_translator,
-    padded_batches,
-    train_translator,
-    translate,
+    make_transformer,
+    train_transformer,
+    written_by,
 )
+from course_utils.translation import translate
 
 corpus = load_corpus("de", builtin_only=budget == "smoke")
 data = encode(corpus)
@@ -647,10 +645,10 @@ recipe = RECIPES[budget]
 # %% [markdown]
 # ### Padded batches
 #
-# Pairs of similar length stand together, so that little is padding:
+# Pairs of similar length are put together, so that little is padding:
 
 # %%
-batches = padded_batches(data.train, recipe.words, seed=0)
+batches = padded_batches(data.train, recipe.batch_size, seed=0)
 batch = batches[0]
 share = sum((b.wanted == 0).sum() for b in batches) / sum(b.wanted.numel() for b in batches)
 print(
@@ -693,9 +691,9 @@ for step in (1, 25, 50, 100, 400, 700, 1000):
 # %%
 if ready("transformer", "greedy-decode"):
     seed_everything(0)
-    model = make_translator(Transformer, data, recipe)
+    model = make_transformer(Transformer, data, recipe.sizes)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
-    history = train_translator(
+    history = train_transformer(
         model, data, recipe, checkpoint=None if budget == "smoke" else "06_transformer"
     )
     display(history.plot())
@@ -708,12 +706,19 @@ if ready("transformer", "greedy-decode"):
 # BLEU on the test set, with *your* `greedy_decode`, beside the runs of notebook 04.
 
 # %%
-from course_utils.transformer import TRANSFORMER_RESULTS
-from course_utils.translation import Result, bleu, comparison_text, read_results, summarise
+from course_utils.translation import (
+    TRANSFORMER_RESULTS,
+    Result,
+    bleu,
+    comparison_text,
+    read_results,
+    summarise,
+)
 
 if ready("transformer", "greedy-decode"):
     sources = [example.source for example in data.test]
-    translations = translate(model, data, sources, greedy_decode)
+    answers = translate(model, data, sources, written_by(greedy_decode))
+    translations = [answer.words for answer in answers]
     score = bleu(translations, data)
     print(score)
     mine = Result.of("transformer (yours)", 0, budget, history, score)
@@ -776,7 +781,7 @@ if ready("transformer", "greedy-decode"):
 if ready("transformer", "greedy-decode"):
     place = 3
     source = torch.tensor([sources[place]])
-    given = torch.tensor([[2, *data.target_vocabulary.encode(translations[place])]])
+    given = torch.tensor([[START, *data.target_vocabulary.encode(translations[place])]])
     with recording(model) as maps, torch.no_grad():
         model.cpu().eval()(source, given)
     german = tokenise(corpus.test.source[place])

@@ -71,16 +71,16 @@ display(
 # %%
 S, T = len(source_words), len(target_words)
 L = S + T
-mask = torch.full((L, L), float("-inf"))
+mask = torch.zeros(L, L, dtype=torch.bool)
 for i in range(L):
     for j in range(L):
         if j <= i or (i < S and j < S):
-            mask[i, j] = 0.0
-mask
+            mask[i, j] = True
+mask.int()
 
 # %% [markdown]
-# Added to the scores, minus infinity becomes a weight of 0. The model of this notebook makes the
-# same mask without a loop:
+# `True` is where attention is allowed. Elsewhere the score becomes minus infinity, and so the
+# weight 0. The model of this notebook makes the same mask without a loop:
 
 # %%
 from course_utils.language_model import joined_mask
@@ -93,7 +93,7 @@ torch.equal(joined_mask(L, prefix=S), mask)
 # A language model predicts the next word. To translate, we let it read the source, and then go on.
 
 # %%
-from course_utils.data import encode, load_corpus
+from course_utils.data import END, START, encode, load_corpus
 from course_utils.language_model import RECIPES, LanguageModel
 
 recipe = RECIPES[budget]
@@ -106,7 +106,6 @@ data = encode(load_corpus(builtin_only=budget != "full"))
 # %%
 example = data.test[0]
 source = torch.tensor([example.source])
-START, END = 2, 3  # the marks <s> and </s>
 given = torch.tensor([[START, *example.target]])
 
 untrained = LanguageModel(len(data.source_vocabulary), len(data.target_vocabulary), recipe.sizes)
@@ -164,14 +163,16 @@ causal, causal_history = train_language_model(data, recipe, two_way=False)
 two_way, two_way_history = train_language_model(data, recipe, two_way=True)
 
 # %%
-from course_utils.language_model import measure, translate
-from course_utils.translation import bleu
+from course_utils.language_model import measure, written_jointly
+from course_utils.translation import bleu, translate
 
 test = data.test[: {"smoke": 40, "quick": 500, "full": 1000}[budget]]
 rows = {}
 for name, model, is_two_way in (("causal", causal, False), ("two-way source", two_way, True)):
     figures = measure(model, data.test, is_two_way)
-    translations = translate(model, data, test, is_two_way)
+    sources = [one.source for one in test]
+    answers = translate(model, data, sources, written_jointly(is_two_way))
+    translations = [answer.words for answer in answers]
     right = [
         words == data.target_vocabulary.decode(one.target) for words, one in zip(translations, test)
     ]
@@ -310,7 +311,8 @@ if ready("sample-next"):
 #
 # To write one more word, the loop above runs the whole stack over *all* words again. Most of that
 # work has been done before. With a causal mask an earlier position never sees a later one, so
-# nothing about it changes. Let us see it:
+# nothing about it changes. Let us see it (PyTorch wants `True` where attention is *not* allowed, so
+# the mask is turned around with `~`):
 
 # %%
 torch.manual_seed(0)
@@ -319,8 +321,8 @@ attention = nn.MultiheadAttention(D, num_heads, batch_first=True)
 x = torch.randn(1, 6, D)
 
 with torch.no_grad():
-    five, _ = attention(x[:, :5], x[:, :5], x[:, :5], attn_mask=joined_mask(5))
-    six, _ = attention(x, x, x, attn_mask=joined_mask(6))
+    five, _ = attention(x[:, :5], x[:, :5], x[:, :5], attn_mask=~joined_mask(5))
+    six, _ = attention(x, x, x, attn_mask=~joined_mask(6))
 print("the first five positions agree:", torch.allclose(five, six[:, :5], atol=1e-6))
 
 # %% [markdown]
@@ -351,7 +353,8 @@ for t in range(6):
 # No mask was needed: what is not there yet cannot be seen. In one go, with a mask, it is the same:
 
 # %%
-scores = (x[0] @ W_Q) @ (x[0] @ W_K).T / D**0.5 + joined_mask(6)
+scores = (x[0] @ W_Q) @ (x[0] @ W_K).T / D**0.5
+scores = scores.masked_fill(~joined_mask(6), float("-inf"))
 torch.allclose(torch.stack(outputs), torch.softmax(scores, dim=-1) @ (x[0] @ W_V), atol=1e-5)
 
 # %% [markdown]
@@ -441,7 +444,7 @@ if ready("cached-self-attention"):
 # from 64 words by 256 more, both ways. (quick: about 15 seconds)
 
 # %%
-from course_utils.language_model import Sizes
+from course_utils.transformer import Sizes
 
 count = {"smoke": 48, "quick": 256, "full": 256}[budget]
 if ready("cached-self-attention"):

@@ -2,18 +2,20 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from course_utils.data.tokens import END, PAD, START
 
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence pair as word numbers; `place` is where it stands in the corpus."""
+    """One sentence pair as word numbers; `place` is its number in the corpus."""
 
     place: int
     source: list[int]
@@ -21,41 +23,44 @@ class Example:
 
 
 class Batch(NamedTuple):
-    """Pairs whose sources have one length: no source is padded, so attention needs no mask.
+    """Sources and targets as numbers, the shorter ones filled up with PAD.
 
-    `source` is [S, B]. `given` [T, B] is what the decoder reads (it begins with the start
-    mark), `wanted` [T, B] what it should say next (it ends with the end mark, then padding).
+    source  [B, S]; or [B, S, C] where each step has C tokens (their embeddings are added)
+    given   [B, T], what the decoder reads: a start token, then the target
+    wanted  [B, T], what it should write: the target, then END
+    places  [B], where the pairs are in their corpus, if they come from one
     """
 
-    source: torch.Tensor
-    given: torch.Tensor
-    wanted: torch.Tensor
-    places: list[int]
+    source: Tensor
+    given: Tensor
+    wanted: Tensor
+    places: Sequence[int] = ()
 
     @property
     def words(self) -> int:
         """How many words there are to predict."""
         return int((self.wanted != PAD).sum())
 
+    @property
+    def source_mask(self) -> Tensor:
+        """True where there is a word, [B, S]."""
+        return self.source != PAD
 
-def make_batch(examples: Sequence[Example]) -> Batch:
-    """One batch of examples whose sources all have the same length."""
+
+def pad(rows: Iterable[Sequence[int]]) -> Tensor:
+    """Lists of numbers as one tensor, the shorter ones filled up with PAD."""
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+
+
+def make_batch(examples: Sequence[Example], pad_sources: bool = False) -> Batch:
+    """One batch of examples. Their sources have one length, unless they may be padded."""
     lengths = {len(example.source) for example in examples}
-    if len(lengths) != 1:
+    if len(lengths) != 1 and not pad_sources:
         raise ValueError(f"Sources of one batch need one length, these have {sorted(lengths)}.")
-    longest = 1 + max(len(example.target) for example in examples)
-    given = torch.full((len(examples), longest), PAD)
-    wanted = torch.full((len(examples), longest), PAD)
-    for row, example in enumerate(examples):
-        size = len(example.target) + 1
-        given[row, :size] = torch.tensor([START, *example.target])
-        wanted[row, :size] = torch.tensor([*example.target, END])
-    source = torch.tensor([example.source for example in examples])
-    # Time comes first, as the recurrent layers and the assignment's attention want it.
     return Batch(
-        source.T.contiguous(),
-        given.T.contiguous(),
-        wanted.T.contiguous(),
+        pad(example.source for example in examples),
+        pad([START, *example.target] for example in examples),
+        pad([*example.target, END] for example in examples),
         [example.place for example in examples],
     )
 
@@ -71,10 +76,10 @@ def by_source_length(examples: Sequence[Example]) -> dict[int, list[Example]]:
 def length_batches(
     examples: Sequence[Example], size: int = 128, seed: int | None = None
 ) -> list[Batch]:
-    """Batches of up to `size` pairs: equal source length, similar target length.
+    """Batches of up to `size` pairs: equal source length, so that attention needs no mask.
 
-    With a seed the pairs and the batches are shuffled, as training wants it; without one the
-    order is always the same.
+    The targets have similar lengths. With a seed, pairs and batches are shuffled, as training
+    wants it; without one the order is always the same.
     """
     rng = random.Random(seed) if seed is not None else None
     chunks = []
@@ -90,3 +95,29 @@ def length_batches(
     if rng:
         rng.shuffle(chunks)
     return [make_batch(chunk) for chunk in chunks]
+
+
+def padded_batches(
+    examples: Sequence[Example], words: int = 2000, seed: int | None = None
+) -> list[Batch]:
+    """Batches of about `words` target words, pairs of similar length together, sources padded.
+
+    With a seed, pairs and batches are shuffled; without one the order is always the same.
+    """
+    rng = random.Random(seed) if seed is not None else None
+
+    def length(example: Example) -> float:
+        # A little noise, so that a pair meets other neighbours in each epoch.
+        return len(example.target) + len(example.source) / 4 + (rng.random() if rng else 0.0)
+
+    chunks: list[list[Example]] = []
+    longest = 0
+    for example in sorted(examples, key=length):
+        longest = max(longest, len(example.target) + 1)
+        if not chunks or longest * (len(chunks[-1]) + 1) > words:
+            chunks.append([])
+            longest = len(example.target) + 1
+        chunks[-1].append(example)
+    if rng:
+        rng.shuffle(chunks)
+    return [make_batch(chunk, pad_sources=True) for chunk in chunks]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.recurrent.seq2seq import PAD, Batch, Seq2Seq
+from course_utils.data.batches import Batch, pad
+from course_utils.data.tokens import END, SPECIAL_WORDS, START
 
-START, END, BLANK = "<s>", "</s>", "<blank>"
+BLANK = "<blank>"
 UPPER, LOWER = "<U>", "<L>"
 PROMPTS = (UPPER, LOWER)
 PLACES = ("start", "end", "both", "each step", "decoder")
@@ -39,8 +40,8 @@ class Task:
 
     @property
     def tokens(self) -> list[str]:
-        """All tokens; a token's number is its place in this list, and the first is padding."""
-        return ["<pad>", START, END, BLANK, *PROMPTS, *self.alphabet]
+        """All tokens; a token's number is its place in this list."""
+        return [*SPECIAL_WORDS, BLANK, *PROMPTS, *self.alphabet]
 
     def read(self, line: str) -> tuple[str, str]:
         """Split a line such as `<U> I am` into the text and its prompt."""
@@ -71,9 +72,9 @@ class Task:
             steps.append((prompt,))
         return steps
 
-    def first_token(self, prompt: str) -> str:
-        """The token that starts the decoder."""
-        return prompt if prompt and self.place == "decoder" else START
+    def first_number(self, prompt: str) -> int:
+        """The number of the token that starts the decoder."""
+        return self.tokens.index(prompt) if prompt and self.place == "decoder" else START
 
     def batch(self, lines: Sequence[str]) -> Batch:
         """Numbers for lines whose texts have one length."""
@@ -90,17 +91,16 @@ class Task:
             [[number[token] for token in step] for step in self.source_steps(text, prompt)]
             for text, prompt in pairs
         ]
-        targets = [
-            [number[token] for token in self.solve(text, prompt)] + [number[END]]
-            for text, prompt in pairs
-        ]
-        longest = max(map(len, targets))
-        targets = [target + [PAD] * (longest - len(target)) for target in targets]
         source_tensor = torch.tensor(source)
         if source_tensor.shape[2] == 1:
             source_tensor = source_tensor.squeeze(2)
-        first = torch.tensor([number[self.first_token(prompt)] for _, prompt in pairs])
-        return Batch(source_tensor, first, torch.tensor(targets))
+        answers = [[number[token] for token in self.solve(text, prompt)] for text, prompt in pairs]
+        first = [self.first_number(prompt) for _, prompt in pairs]
+        return Batch(
+            source_tensor,
+            given=pad([start, *answer] for start, answer in zip(first, answers, strict=True)),
+            wanted=pad([*answer, END] for answer in answers),
+        )
 
     def draw_lines(self, count: int, length: int, *, seed: int) -> list[str]:
         """Random lines of one length: letters, now and then a space, after a random prompt."""
@@ -125,9 +125,9 @@ class Task:
         """Numbers as text, up to the end; blanks are shown as `_`."""
         text = []
         for number in numbers.tolist():
-            token = self.tokens[number]
-            if token == END:
+            if number == END:
                 break
+            token = self.tokens[number]
             text.append("_" if token == BLANK else token)
         return "".join(text)
 
@@ -186,13 +186,3 @@ def epoch_of(
         ]
 
     return batches_of
-
-
-def answer(model: Seq2Seq, task: Task, line: str) -> tuple[str, Tensor | None]:
-    """What the model makes of one line, and its attention weights [T, S] (None without any)."""
-    batch = task.batch([line])
-    device = next(model.parameters()).device
-    steps = len(task.read(line)[0]) + 1  # no task here makes a text longer; one step for the end
-    tokens, weights = model.greedy(batch.source.to(device), batch.first.to(device), steps)
-    written = task.write(tokens[0])
-    return written, None if weights is None else weights[0].cpu()

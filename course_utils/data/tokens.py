@@ -5,8 +5,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+# The numbers of the special tokens, the same in every vocabulary of the course, and their names.
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIAL_WORDS = ("<pad>", "<unk>", "<s>", "</s>")
+NEVER_WRITTEN = [PAD, UNKNOWN, START]  # a translation has words, and an end
 
 # A word, an English ending such as 's, or any other visible character on its own.
 _TOKEN = re.compile(r"'(?:s|t|m|d|re|ve|ll)\b|\w+|[^\w\s]")

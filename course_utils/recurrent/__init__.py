@@ -9,7 +9,7 @@ from course_utils import offer
 __all__, __getattr__ = offer(
     __name__,
     {
-        "seq2seq": ["Encoded", "every_step"],
+        "seq2seq": ["Encoded", "answer", "every_step"],
         "bottleneck": [
             "accuracy",
             "alignment",

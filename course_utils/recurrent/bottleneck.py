@@ -10,12 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.data.batches import Batch
 from course_utils.data.string_tasks import PROMPTS, Task, change_case, epoch_of
 from course_utils.measured import FOLDER
-from course_utils.recurrent.seq2seq import Attention, Batch, Seq2Seq, evaluate, sequence_loss
+from course_utils.recurrent.seq2seq import Attention, Seq2Seq, evaluate, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.training.loop import fit
+from course_utils.training.schedule import warm_up
 
 GRID = FOLDER / "bottleneck_grid.csv"
 GRID_STEPS = 1000
@@ -49,7 +51,7 @@ def train(
         sequence_loss,
         epochs=max(1, steps // per_epoch),
         lr=lr,
-        schedule=(lambda step: 1 - (step - 1) / steps) if decay else None,
+        schedule=warm_up(0, steps) if decay else None,
         seed=seed,
         device="cpu",  # models as small as these gain nothing on a GPU
         show=show,
@@ -98,7 +100,7 @@ def grid_point(
 
 
 def load_grid(path: Path = GRID) -> list[dict]:
-    """The measured grid, one record a run; `benchmarks/bottleneck_grid.py` made it."""
+    """The measured grid, one record per run; `benchmarks/bottleneck_grid.py` made it."""
     if not path.exists():
         raise FileNotFoundError(
             f"The grid of results is not at {path}. Install the course again, or run "
@@ -125,7 +127,7 @@ def alignment(model: Seq2Seq, task: Task, length: int, lines: int = 64) -> float
 
 def _on_device(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
     device = next(model.parameters()).device
-    return batch.source.to(device), batch.decoder_inputs.to(device)
+    return batch.source.to(device), batch.given.to(device)
 
 
 def probe_bottleneck(
@@ -194,7 +196,7 @@ def gradient_by_step(model: Seq2Seq, batch: Batch) -> list[float]:
         states.append(hidden)
     memory = torch.cat([state.transpose(0, 1) for state in states], dim=1)
     logits, _, _ = model.decode(memory, hidden, decoder_inputs)
-    target = batch.target.to(logits.device)
+    target = batch.wanted.to(logits.device)
     model.zero_grad()
     F.cross_entropy(logits.flatten(0, 1), target.flatten()).backward()
     # The loss is a mean over the batch; a sentence's own share is what its states get.

@@ -11,6 +11,7 @@ from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.training.loop import fit
+from course_utils.training.schedule import warm_up
 
 # Chosen with the model without attention alone (benchmarks/reversal.py --choose): of the learning
 # rates tried, the one where it does best. The model with attention then takes them as they are.
@@ -54,14 +55,13 @@ def train(
     epochs = EPOCHS[budget] if epochs is None else epochs
     batches = BATCHES if budget != "smoke" else 10
     checked = validation(each=100 if budget != "smoke" else 20)
-    total = epochs * batches
     return fit(
         model,
         epoch_of(TASK, batches=batches, size=BATCH, lengths=LENGTHS, seed=seed),
         sequence_loss,
         epochs=epochs,
         lr=lr,
-        schedule=lambda step: max(0.02, 1 - step / total),
+        schedule=warm_up(0, epochs * batches),
         validate=lambda m: evaluate(m, checked),
         seed=seed,
         show=show,

@@ -9,29 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_utils.data.batches import Batch
+from course_utils.data.string_tasks import Task
+from course_utils.data.tokens import PAD
+from course_utils.training.devices import move
+
 CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-PAD = 0  # a target position that does not count
 
 Hidden = Tensor | tuple[Tensor, Tensor]
 Attention = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-
-
-class Batch(NamedTuple):
-    """Sequences of one source length, as numbers.
-
-    source  [B, S], or [B, S, C] where each step carries C tokens (their embeddings are added)
-    first   [B], the token that starts the decoder
-    target  [B, T], padded with PAD behind the end where lengths differ
-    """
-
-    source: Tensor
-    first: Tensor
-    target: Tensor
-
-    @property
-    def decoder_inputs(self) -> Tensor:
-        """What the decoder reads in training: the right answer, one step late [B, T]."""
-        return torch.cat([self.first[:, None], self.target[:, :-1]], dim=1)
 
 
 class Encoded(NamedTuple):
@@ -201,10 +187,9 @@ def every_step(attend: Attention) -> Attention:
 
 def sequence_loss(model: Seq2Seq, batch: Batch) -> tuple[Tensor, int]:
     """The mean cross-entropy of the target tokens, and how many there are; for `fit`."""
-    logits, _ = model(batch.source, batch.decoder_inputs)
-    counted = int((batch.target != PAD).sum())
-    loss = F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD)
-    return loss, counted
+    logits, _ = model(batch.source, batch.given)
+    loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
+    return loss, batch.words
 
 
 @torch.no_grad()
@@ -219,11 +204,11 @@ def evaluate(model: Seq2Seq, batches: Iterable[Batch]) -> dict[str, float]:
     device = next(model.parameters()).device
     loss = right = tokens = exact = sequences = 0.0
     for batch in batches:
-        batch = Batch(*(part.to(device) for part in batch))
+        batch = move(batch, device)
         mean, count = sequence_loss(model, batch)
-        guess, _ = model.greedy(batch.source, batch.first, batch.target.shape[1])
-        counts = batch.target != PAD
-        hits = (guess == batch.target) & counts
+        guess, _ = model.greedy(batch.source, batch.given[:, 0], batch.wanted.shape[1])
+        counts = batch.wanted != PAD
+        hits = (guess == batch.wanted) & counts
         loss += float(mean) * count
         right += float(hits.sum())
         tokens += count
@@ -233,6 +218,16 @@ def evaluate(model: Seq2Seq, batches: Iterable[Batch]) -> dict[str, float]:
     if not sequences:
         raise ValueError("There is no batch to evaluate on.")
     return {"loss": loss / tokens, "characters": right / tokens, "exact": exact / sequences}
+
+
+def answer(model: Seq2Seq, task: Task, line: str) -> tuple[str, Tensor | None]:
+    """What the model makes of one line, and its attention weights [T, S] (None without any)."""
+    batch = task.batch([line])
+    device = next(model.parameters()).device
+    steps = len(task.read(line)[0]) + 1  # no task here makes a text longer; one step for the end
+    tokens, weights = model.greedy(batch.source.to(device), batch.given[:, 0].to(device), steps)
+    written = task.write(tokens[0])
+    return written, None if weights is None else weights[0].cpu()
 
 
 def _one_of(name: str, value: Any, allowed: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """Masks, heads and the training of a transformer (notebooks 05 and 06).
 
 Notebook 05 uses `check_mask`. Notebook 06 uses the rest; `bugs` has three faulty models to examine.
+Notebook 07 uses `Sizes`.
 """
 
 from course_utils import offer
@@ -10,16 +11,13 @@ __all__, __getattr__ = offer(
     {
         "masks": ["check_mask"],
         "multi_head": ["MultiHeadAttention", "recording"],
+        "sizes": ["Sizes"],
         "training": [
             "RECIPES",
-            "TRANSFORMER_RESULTS",
-            "make_translator",
-            "pad",
-            "padded_batches",
+            "make_transformer",
             "start_well",
-            "train_translator",
-            "translate",
-            "warm_up",
+            "train_transformer",
+            "written_by",
         ],
     },
 )

@@ -5,44 +5,30 @@ Which model has which fault is not written here: read their behaviour, not this 
 """
 
 import warnings
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_utils.data.batches import Batch, pad
+from course_utils.data.tokens import END, PAD, SPECIAL_WORDS, START
 from course_utils.transformer.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
 
 LETTERS = "abcdefgh"
-PAD, START, END = 0, 1, 2
-FIRST_LETTER, SIZE, LONGEST = 3, 3 + len(LETTERS), 24
+FIRST_LETTER = len(SPECIAL_WORDS)
+SIZE, LONGEST = FIRST_LETTER + len(LETTERS), 24
 # For each model, the start of a digest of its letter and its fault.
 _WIRED = {"a": "22928a96bdcb4585", "b": "a20eee297bd1bee4", "c": "edacaedf243df752"}
 
 
-@dataclass(frozen=True)
-class Lines:
-    """A padded batch: source [B, S] without an end, target [B, T] with one; PAD fills both up."""
-
-    source: Tensor
-    target: Tensor
-
-    @property
-    def given(self) -> Tensor:
-        """What the decoder reads: the target, one step late."""
-        return torch.cat([torch.full_like(self.target[:, :1], START), self.target[:, :-1]], dim=1)
-
-
-def batch_of(lines: list[str]) -> Lines:
+def batch_of(lines: list[str]) -> Batch:
     """Lines and their reversals as one padded batch."""
-    longest = max(map(len, lines))
-    source = torch.full((len(lines), longest), PAD)
-    target = torch.full((len(lines), longest + 1), PAD)
-    for row, line in enumerate(lines):
-        numbers = [FIRST_LETTER + LETTERS.index(letter) for letter in line]
-        source[row, : len(line)] = torch.tensor(numbers)
-        target[row, : len(line) + 1] = torch.tensor([*reversed(numbers), END])
-    return Lines(source, target)
+    numbers = [[FIRST_LETTER + LETTERS.index(letter) for letter in line] for line in lines]
+    return Batch(
+        pad(numbers),
+        given=pad([START, *reversed(row)] for row in numbers),
+        wanted=pad([*reversed(row), END] for row in numbers),
+    )
 
 
 def draw(count: int, length: int, seed: int) -> list[str]:
@@ -74,15 +60,16 @@ class Reverser(nn.Module):
     def forward(self, source: Tensor, given: Tensor) -> Tensor:
         """Logits [B, T, words] for a padded source [B, S] and what the decoder reads [B, T]."""
         length = given.shape[1]
-        causal = torch.ones(length, length, dtype=torch.bool).triu(1)
-        padding = source == PAD
+        # True where attention is allowed; torch wants True where it is not.
+        causal = torch.ones(length, length, dtype=torch.bool).tril()
+        real = source != PAD
         leaks, blind = self._fault == "the future leaks", self._fault == "attends to padding"
         x = self.core(
             self._place(source, self._fault != "no source positions"),
             self._place(given, True),
-            tgt_mask=None if leaks else causal,
-            src_key_padding_mask=None if blind else padding,
-            memory_key_padding_mask=None if blind else padding,
+            tgt_mask=None if leaks else ~causal,
+            src_key_padding_mask=None if blind else ~real,
+            memory_key_padding_mask=None if blind else ~real,
         )
         return self.readout(x)
 
@@ -93,7 +80,7 @@ class Reverser(nn.Module):
         source = batch_of(lines).source
         tokens = torch.full((len(lines), 1), START)
         for _ in range(max(map(len, lines)) + 1):
-            best = self(source, tokens)[:, -1, FIRST_LETTER - 1 :].argmax(-1) + FIRST_LETTER - 1
+            best = self(source, tokens)[:, -1, END:].argmax(-1) + END
             tokens = torch.cat([tokens, best[:, None]], dim=1)
         return [_text(row) for row in tokens[:, 1:].tolist()]
 
@@ -154,8 +141,8 @@ def training_batches(epoch: int, *, batches: int = 40, size: int = 64):
         yield batch_of(draw(size, 4 + seed % 5, seed))
 
 
-def reversal_loss(model: Reverser, batch: Lines) -> tuple[Tensor, int]:
+def reversal_loss(model: Reverser, batch: Batch) -> tuple[Tensor, int]:
     """The mean loss of the letters to predict, and how many they are; for `fit`."""
     logits = model(batch.source, batch.given)
-    loss = F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD)
-    return loss, int((batch.target != PAD).sum())
+    loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
+    return loss, batch.words

@@ -1,96 +1,59 @@
-"""What training a transformer needs beyond `fit`: padded batches, a smoothed loss, a warm-up."""
+"""What training and translating with a transformer needs: a smoothed loss, sizes, a writer."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.data.batches import Example
+from course_utils.data.batches import Batch, pad, padded_batches
 from course_utils.data.corpus import Encoded
-from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.measured import FOLDER
+from course_utils.data.tokens import END, NEVER_WRITTEN, PAD, START
 from course_utils.training.devices import adam
 from course_utils.training.history import History
-from course_utils.training.loop import fit
+from course_utils.training.recipe import Recipe
+from course_utils.transformer.sizes import Sizes
+from course_utils.translation.decoding import Write
+from course_utils.translation.model import length_limit
+from course_utils.translation.training import mean_loss, train_translator
 
-# Runs that come with the course, written by benchmarks/transformer_bleu.py.
-TRANSFORMER_RESULTS = FOLDER / "transformer_results.csv"
 LONGEST = 64  # positions; longer sentences are left out of the training
+VALID_WORDS = 3000  # in a batch of the validation
 
 Decode = Callable[[Callable[[Tensor], Tensor], Tensor, int, int], Tensor]
 
-
-# --- padded batches --------------------------------------------------------------------------
-
-
-class PaddedBatch(NamedTuple):
-    """Pairs of any lengths, filled up with PAD.
-
-    `source` is [B, S]. `given` [B, T] is what the decoder reads, it begins with the start mark;
-    `wanted` [B, T] is what it should say next: the same, one step earlier.
-    """
-
-    source: Tensor
-    given: Tensor
-    wanted: Tensor
-
-    @property
-    def source_mask(self) -> Tensor:
-        """True where there is a word, [B, S]."""
-        return self.source != PAD
-
-
-def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Lists of numbers as one tensor, the shorter ones filled up with PAD."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
-
-
-def padded_batch(examples: Sequence[Example]) -> PaddedBatch:
-    """One batch of sentence pairs, whatever their lengths."""
-    return PaddedBatch(
-        pad([e.source for e in examples]),
-        pad([[START, *e.target] for e in examples]),
-        pad([[*e.target, END] for e in examples]),
-    )
-
-
-def padded_batches(
-    examples: Sequence[Example], words: int = 2000, seed: int | None = None
-) -> list[PaddedBatch]:
-    """Batches of about `words` target words: pairs of similar length stand together.
-
-    With a seed, pairs and batches are shuffled; without one the order is always the same.
-    """
-    rng = random.Random(seed) if seed is not None else None
-
-    def length(example: Example) -> float:
-        # A little noise, so that a pair meets other neighbours in each epoch.
-        return len(example.target) + len(example.source) / 4 + (rng.random() if rng else 0.0)
-
-    batches, current, longest = [], [], 0
-    for example in sorted(examples, key=length):
-        longest = max(longest, len(example.target) + 1)
-        if current and longest * (len(current) + 1) > words:
-            batches.append(current)
-            current, longest = [], len(example.target) + 1
-        current.append(example)
-    if current:
-        batches.append(current)
-    if rng:
-        rng.shuffle(batches)
-    return [padded_batch(batch) for batch in batches]
-
-
-# --- the loss and the learning rate ----------------------------------------------------------
+RECIPES = {
+    "smoke": Recipe(
+        epochs=2,
+        lr=4e-3,
+        batch_size=500,
+        rising_steps=60,
+        smoothing=0.1,
+        sizes=Sizes(64, 4, 1, 128, 0.0, LONGEST),
+    ),
+    # As many minutes as notebook 04 takes for its translator.
+    "quick": Recipe(
+        epochs=3,
+        lr=1e-3,
+        batch_size=750,
+        rising_steps=300,
+        smoothing=0.1,
+        sizes=Sizes(256, 8, 2, 512, 0.1, LONGEST),
+    ),
+    "full": Recipe(
+        epochs=12,
+        lr=1e-3,
+        batch_size=1500,
+        rising_steps=600,
+        smoothing=0.1,
+        sizes=Sizes(256, 8, 3, 512, 0.2, LONGEST),
+    ),
+}
 
 
 def smoothed_loss(smoothing: float = 0.0):
@@ -100,7 +63,7 @@ def smoothed_loss(smoothing: float = 0.0):
     over all words. Padding costs nothing.
     """
 
-    def loss(model: nn.Module, batch: PaddedBatch) -> tuple[Tensor, int]:
+    def loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         logits = model(batch.source, batch.given, batch.source_mask)
         value = F.cross_entropy(
             logits.flatten(0, 1),
@@ -108,56 +71,9 @@ def smoothed_loss(smoothing: float = 0.0):
             ignore_index=PAD,
             label_smoothing=smoothing,
         )
-        return value, int((batch.wanted != PAD).sum())
+        return value, batch.words
 
     return loss
-
-
-def warm_up(rising: int, total: int) -> Callable[[int], float]:
-    """A factor on the learning rate: up in a line for `rising` steps, then down to zero."""
-
-    def factor(step: int) -> float:
-        return max(0.0, min(step / rising, (total - step + 1) / max(1, total - rising)))
-
-    return factor
-
-
-# --- translating -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Sizes of a transformer and how to train it."""
-
-    epochs: int
-    d_model: int = 256
-    num_heads: int = 8
-    num_layers: int = 2
-    d_ff: int = 512
-    dropout: float = 0.1
-    lr: float = 1.5e-3
-    rising: int = 300
-    words: int = 1500
-    smoothing: float = 0.1
-    max_seconds: float | None = None
-
-
-RECIPES = {
-    "smoke": Recipe(
-        epochs=2,
-        d_model=64,
-        num_heads=4,
-        num_layers=1,
-        d_ff=128,
-        dropout=0.0,
-        lr=4e-3,
-        rising=60,
-        words=500,
-    ),
-    # As many minutes as notebook 04 takes for its translator.
-    "quick": Recipe(epochs=3, lr=1e-3, words=750),
-    "full": Recipe(epochs=12, num_layers=3, dropout=0.2, lr=1e-3, rising=600),
-}
 
 
 def start_well(model: nn.Module) -> None:
@@ -175,59 +91,53 @@ def start_well(model: nn.Module) -> None:
             nn.init.xavier_uniform_(parameter)
 
 
-def make_translator(transformer: type[nn.Module], data: Encoded, recipe: Recipe) -> nn.Module:
+def make_transformer(transformer: type[nn.Module], data: Encoded, sizes: Sizes) -> nn.Module:
     """A transformer of the given class for the two vocabularies, ready to be trained.
 
     The readout shares its matrix with the target's embedding: both say what a word is like, and
     it is learned once, not twice.
     """
     model = transformer(
-        recipe.d_model,
-        recipe.num_heads,
-        recipe.num_layers,
-        recipe.d_ff,
+        sizes.d_model,
+        sizes.num_heads,
+        sizes.num_layers,
+        sizes.d_ff,
         len(data.source_vocabulary),
         len(data.target_vocabulary),
         True,
-        recipe.dropout,
-        LONGEST,
+        sizes.dropout,
+        sizes.max_length,
     )
     start_well(model)
     model.readout.weight = model.target_embedding.weight
     return model
 
 
-def train_translator(
+def train_transformer(
     model: nn.Module, data: Encoded, recipe: Recipe, *, seed: int = 0, **how
 ) -> History:
-    """Train on padded batches, and keep the weights of the lowest validation loss.
+    """`train_translator` with padded batches and a smoothed loss; the validation is not smoothed.
 
     `how` goes to `fit`: `checkpoint`, `max_seconds`, `show` and so on.
     """
-    examples = [e for e in data.train if max(len(e.source), len(e.target) + 1) <= LONGEST]
-    total = recipe.epochs * len(padded_batches(examples, recipe.words))
-    valid = padded_batches(data.valid, 3000)
-    plain = smoothed_loss(0.0)
+    fitting = [e for e in data.train if max(len(e.source), len(e.target) + 1) <= LONGEST]
 
     def validate(model: nn.Module) -> dict[str, float]:
-        device = next(model.parameters()).device
-        value = words = 0.0
-        for batch in valid:
-            loss, count = plain(model, PaddedBatch(*(part.to(device) for part in batch)))
-            value, words = value + loss.item() * count, words + count
-        return {"loss": value / words, "perplexity": math.exp(value / words)}
+        loss = mean_loss(model, data.valid, smoothed_loss(0.0), padded_batches, VALID_WORDS)
+        return {"loss": loss, "perplexity": math.exp(loss)}
 
-    return fit(
+    return train_translator(
         model,
-        lambda epoch: padded_batches(examples, recipe.words, seed=1000 * seed + epoch),
-        smoothed_loss(recipe.smoothing),
-        epochs=recipe.epochs,
-        optimiser=partial(adam, betas=(0.9, 0.98), eps=1e-9),
-        lr=recipe.lr,
-        schedule=warm_up(recipe.rising, total),
-        validate=validate,
+        dataclasses.replace(data, train=fitting),
+        recipe,
         seed=seed,
-        **{"max_seconds": recipe.max_seconds, **how},
+        loss_of=smoothed_loss(recipe.smoothing),
+        batches_of=padded_batches,
+        **{
+            "optimiser": partial(adam, betas=(0.9, 0.98), eps=1e-9),
+            "validate": validate,
+            **how,
+        },
     )
 
 
@@ -247,32 +157,30 @@ def next_word(model: nn.Module, source: Tensor) -> Callable[[Tensor], Tensor]:
         rows = len(prefixes)
         logits = model.decode(prefixes, memory.expand(rows, -1, -1), mask.expand(rows, -1))
         logits = logits[:, -1].clone()
-        logits[:, [PAD, UNKNOWN, START]] = -math.inf
+        logits[:, NEVER_WRITTEN] = -math.inf
         return F.log_softmax(logits, dim=-1)
 
     return step
 
 
-def translate(
-    model: nn.Module,
-    data: Encoded,
-    sources: Sequence[Sequence[int]],
-    decode: Decode,
-    size: int = 100,
-) -> list[list[str]]:
-    """The words that the model writes for each source, with a decoder of your own.
+def written_by(decode: Decode, size: int = 100) -> Write:
+    """For `translate`: how a transformer writes with a decoder such as your `greedy_decode`.
 
-    `decode(step, first [B], end, max_length)` returns tokens [B, T], as `greedy_decode` does.
+    `decode(step, first [B], end, max_length)` returns tokens [B, T]. `size` sources of similar
+    length are padded into one batch.
     """
-    device = next(model.parameters()).device
-    order = sorted(range(len(sources)), key=lambda place: len(sources[place]))
-    written: dict[int, list[str]] = {}
-    for start in range(0, len(order), size):
-        places = order[start : start + size]
-        source = pad([sources[place][:LONGEST] for place in places]).to(device)
-        limit = min(LONGEST, 2 * source.shape[1] + 10)
-        first = torch.full((len(places),), START, device=device)
-        tokens = decode(next_word(model, source), first, END, limit)
-        for place, row in zip(places, tokens.tolist(), strict=True):
-            written[place] = data.target_vocabulary.decode(row)
-    return [written[place] for place in range(len(sources))]
+
+    def write(model: nn.Module, sources: Sequence[Sequence[int]]) -> list[tuple[list[int], None]]:
+        device = next(model.parameters()).device
+        order = sorted(range(len(sources)), key=lambda place: len(sources[place]))
+        written: dict[int, list[int]] = {}
+        for start in range(0, len(order), size):
+            places = order[start : start + size]
+            source = pad(sources[place][:LONGEST] for place in places).to(device)
+            limit = min(LONGEST, length_limit(source.shape[1]))
+            first = torch.full((len(places),), START, device=device)
+            tokens = decode(next_word(model, source), first, END, limit)
+            written |= dict(zip(places, tokens.tolist(), strict=True))
+        return [(written[place], None) for place in range(len(sources))]
+
+    return write

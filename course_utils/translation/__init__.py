@@ -1,6 +1,8 @@
-"""From German to English with attention: the model, its training and its measures (notebook 04).
+"""From German to English with attention (notebook 04).
 
-Notebooks 06 and 07 use the measures, such as `bleu`, to compare their models with this one.
+model.py has the translator, to be read from top to bottom. all_steps.py and fast_decoding.py do
+the same faster, and the model can be understood without them. Notebooks 06 and 07 train and
+translate with the functions of this room, and use its scores.
 """
 
 from course_utils import offer
@@ -8,37 +10,24 @@ from course_utils import offer
 __all__, __getattr__ = offer(
     __name__,
     {
-        "model": [
-            "RECIPES",
-            "Dummy",
-            "MeanPool",
-            "Recipe",
-            "greedy",
-            "make_translator",
-            "mean_loss",
-            "prefix_scorer",
-            "train_translator",
-            "translate",
-        ],
+        "model": ["Dummy", "MeanPool", "Translator", "length_limit"],
+        "training": ["RECIPES", "make_translator", "mean_loss", "train_translator"],
+        "decoding": ["Translation", "prefix_scorer", "translate"],
         "slides_decoder": ["SlidesTranslator", "short_enough", "slides_greedy", "slides_loss"],
         "beam_trace": ["BeamTrace"],
-        "report": [
+        "scores": ["aligned_error_rate", "best_possible_error_rate", "bleu", "bleu_by_length"],
+        "results": [
             "BEAM_RESULTS",
             "LENGTH_RESULTS",
+            "TRANSFORMER_RESULTS",
             "BeamResult",
             "LengthResult",
             "Result",
-            "aligned_error_rate",
-            "best_possible_error_rate",
-            "bleu",
-            "bleu_by_length",
-            "comparison_plot",
             "comparison_text",
-            "draw_attention",
             "length_text",
             "read_results",
-            "save_diagrams",
             "summarise",
         ],
+        "drawing": ["comparison_plot", "draw_attention", "save_diagrams"],
     },
 )

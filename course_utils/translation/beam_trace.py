@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class BeamTrace:
-    """Stands in for `step`, and remembers the prefixes it was asked about and the answers."""
+    """Takes the place of `step`, and remembers the prefixes it was asked about and the answers."""
 
     def __init__(self, step: Callable[[Tensor], Tensor]):
         self.step = step

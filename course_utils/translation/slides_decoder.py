@@ -1,7 +1,7 @@
 """The lecture's decoder for French to English: scores from a linear layer, attention first.
 
 It differs from the assignment's decoder in three ways. The scores come from the decoder's
-state and input alone, one for each of `longest` places, whatever stands there: the keys are
+state and input alone, one for each of `longest` places, whatever is there: the keys are
 weights of the layer. The context joins the input through a ReLU. And attention comes before
 the recurrent step, so the context of one step changes the state of the next: there is no way
 to run all the steps at once.
@@ -18,8 +18,9 @@ from torch.nn import functional as F
 
 from course_utils.data.batches import Batch
 from course_utils.data.corpus import Encoded
-from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.translation.model import Translation, length_limit
+from course_utils.data.tokens import END, NEVER_WRITTEN, PAD, START
+from course_utils.translation.fast_decoding import Written
+from course_utils.translation.model import length_limit
 
 
 class SlidesTranslator(nn.Module):
@@ -70,9 +71,9 @@ class SlidesTranslator(nn.Module):
 
 def slides_loss(model: SlidesTranslator, batch: Batch) -> tuple[Tensor, int]:
     """The mean loss of the words to predict, step by step, and how many they are."""
-    states, hidden = model.encode(batch.source)
+    states, hidden = model.encode(batch.source.T)
     total, words = states.new_zeros(()), 0
-    for given, wanted in zip(batch.given, batch.wanted, strict=True):
+    for given, wanted in zip(batch.given.T, batch.wanted.T, strict=True):
         scores, hidden, _ = model.step(given, hidden, states)
         total = total + F.cross_entropy(scores, wanted, ignore_index=PAD, reduction="sum")
         words += int((wanted != PAD).sum())
@@ -91,10 +92,8 @@ def short_enough(data: Encoded, longest: int) -> Encoded:
 
 
 @torch.inference_mode()
-def slides_greedy(
-    model: SlidesTranslator, data: Encoded, sources: Sequence[Sequence[int]]
-) -> list[Translation]:
-    """Greedy translations; words after the last place are not read, as the slides have it."""
+def slides_greedy(model: SlidesTranslator, sources: Sequence[Sequence[int]]) -> list[Written]:
+    """For `translate`: the most probable words; source words after the last place are not read, as the slides have it."""
     model.eval()
     device = next(model.parameters()).device
     cut = [list(source[: model.longest]) for source in sources]
@@ -110,17 +109,16 @@ def slides_greedy(
     written, looked = [], []
     for _ in range(length_limit(max(len(source) for source in cut))):
         scores, hidden, weights = model.step(token, hidden, states)
-        scores[:, [PAD, UNKNOWN, START]] = -math.inf
+        scores[:, NEVER_WRITTEN] = -math.inf
         token = scores.argmax(dim=-1)
         written.append(token)
         looked.append(weights)
         if (torch.stack(written) == END).any(dim=0).all():
             break
     numbers, weights = torch.stack(written, dim=1).tolist(), torch.stack(looked, dim=1)
-    translations = []
+    found = []
     for row, source in enumerate(cut):
-        words = data.target_vocabulary.decode(numbers[row])
-        ended = END in numbers[row]
-        rows = weights[row, : len(words) + ended, : len(source)]
-        translations.append(Translation(words, rows))
-    return translations
+        words = numbers[row]
+        length = words.index(END) + 1 if END in words else len(words)
+        found.append((words[:length], weights[row, :length, : len(source)]))
+    return found

@@ -1,11 +1,11 @@
-"""Batches hold every pair once, and no source is padded."""
+"""Batches have every pair once, with sources of one length or padded."""
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils.data.batches import Example, length_batches, make_batch
+from course_utils.data.batches import Example, length_batches, make_batch, padded_batches
 from course_utils.data.tokens import END, PAD, START
 
 pairs = st.lists(
@@ -24,17 +24,37 @@ def test_every_pair_is_in_one_batch_as_it_was(pairs, size, seed):
     examples = [Example(i, source, target) for i, (source, target) in enumerate(pairs)]
     seen = []
     for batch in length_batches(examples, size, seed):
-        assert batch.source.shape[1] <= size
-        assert (batch.source != PAD).all()
-        for column, place in enumerate(batch.places):
-            seen.append(place)
-            source, target = pairs[place]
-            assert batch.source[:, column].tolist() == source
-            length = len(target) + 1
-            assert batch.given[:length, column].tolist() == [START, *target]
-            assert batch.wanted[:length, column].tolist() == [*target, END]
-            assert (batch.wanted[length:, column] == PAD).all()
+        assert len(batch.source) <= size
+        assert batch.source_mask.all()
+        seen += batch.places
+        assert_holds_pairs(batch, pairs)
     assert sorted(seen) == list(range(len(pairs)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs, st.integers(8, 40), st.sampled_from([None, 0, 1]))
+def test_padded_batches_have_every_pair_once_and_not_too_many_words(pairs, words, seed):
+    examples = [Example(i, source, target) for i, (source, target) in enumerate(pairs)]
+    seen = []
+    for batch in padded_batches(examples, words, seed):
+        assert batch.wanted.numel() <= words
+        assert torch.equal(batch.source_mask, batch.source != PAD)
+        seen += batch.places
+        assert_holds_pairs(batch, pairs)
+    assert sorted(seen) == list(range(len(pairs)))
+
+
+def assert_holds_pairs(batch, pairs):
+    """Each row is its pair, and behind the pair is nothing but padding."""
+    for row, place in enumerate(batch.places):
+        source, target = pairs[place]
+        for found, expected in (
+            (batch.source, source),
+            (batch.given, [START, *target]),
+            (batch.wanted, [*target, END]),
+        ):
+            assert found[row, : len(expected)].tolist() == expected
+            assert (found[row, len(expected) :] == PAD).all()
 
 
 def test_a_seed_repeats_and_another_seed_differs():

@@ -72,8 +72,8 @@ def test_gradients_by_step_are_those_of_the_loss_at_each_state(attention):
     assert len(norms) == 6
     states, hidden = model.encode(batch.source)
     hidden = hidden.detach().requires_grad_()
-    logits, _, _ = model.decode(states.detach(), hidden, batch.decoder_inputs)
-    F.cross_entropy(logits.flatten(0, 1), batch.target.flatten()).backward()
+    logits, _, _ = model.decode(states.detach(), hidden, batch.given)
+    F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten()).backward()
     last = float(hidden.grad[0].norm(dim=-1).mean()) * 4
     if attention is None:
         assert norms[-1] == pytest.approx(last, rel=1e-4)

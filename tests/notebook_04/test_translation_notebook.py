@@ -62,11 +62,13 @@ def test_greedy_misses_what_a_beam_of_two_finds(answers):
 def test_the_batched_search_of_the_table_is_the_notebooks_search(answers):
     """Ours runs many sentences together; on each it must find what the notebook's one finds."""
     from course_utils.data import builtin_corpus, encode
-    from course_utils.translation.model import Sizes, length_limit, make_translator, prefix_scorer
+    from course_utils.translation.decoding import prefix_scorer
+    from course_utils.translation.model import Widths, length_limit
+    from course_utils.translation.training import make_translator
 
     data = encode(builtin_corpus())
     torch.manual_seed(1)
-    sizes = Sizes(words=12, encoder=10, decoder=11, dropout=0.0)
+    sizes = Widths(words=12, encoder=10, decoder=11, dropout=0.0)
     attention = reference.SingleQueryScaledDotProductAttention(10, 11, 6)
     model = make_translator(data, attention, sizes)
     with torch.no_grad():

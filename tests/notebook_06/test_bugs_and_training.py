@@ -6,20 +6,20 @@ import torch
 from autograder.oracles.find_the_bug import ANSWERS as FAULTS
 from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode
-from course_utils.data.tokens import END, PAD, START
+from course_utils.data.batches import padded_batches
+from course_utils.data.tokens import PAD, START
 from course_utils.figures.transformer import PARTS, transformer_diagram
 from course_utils.register import exercises
 from course_utils.training.loop import fit
 from course_utils.transformer import bugs
 from course_utils.transformer.training import (
     RECIPES,
-    make_translator,
+    make_transformer,
     next_word,
-    padded_batches,
     smoothed_loss,
-    translate,
-    warm_up,
+    written_by,
 )
+from course_utils.translation.decoding import translate
 
 ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
 
@@ -96,32 +96,20 @@ def test_maps_of_a_suspect_have_rows_that_sum_to_one():
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
 
-def test_padded_batches_hold_every_pair_once_and_shift_the_target(data):
-    examples = data.train[:300]
-    batches = padded_batches(examples, 400, seed=1)
-    assert sum(len(batch.source) for batch in batches) == 300
-    for batch in batches:
-        assert (batch.given[:, 0] == START).all()
-        real = batch.wanted != PAD
-        assert (batch.given[:, 1:][real[:, 1:]] == batch.wanted[:, :-1][real[:, 1:]]).all()
-        assert ((batch.wanted == END).sum(dim=1) == 1).all()
-        assert (batch.source_mask == (batch.source != PAD)).all()
-
-
 def test_the_loss_ignores_padding_and_smoothing_costs_the_too_sure(data):
     torch.manual_seed(0)
-    model = make_translator(ANSWERS["Transformer"], data, RECIPES["smoke"]).eval()
+    model = make_transformer(ANSWERS["Transformer"], data, RECIPES["smoke"].sizes).eval()
     (batch,) = padded_batches(data.train[:6], 10_000)
     value, count = smoothed_loss(0.0)(model, batch)
     assert count == int((batch.wanted != PAD).sum())
-    more = type(batch)(*(torch.nn.functional.pad(part, (0, 3)) for part in batch))
+    more = type(batch)(*(torch.nn.functional.pad(part, (0, 3)) for part in batch[:3]))
     again, _ = smoothed_loss(0.0)(model, more)
     torch.testing.assert_close(value, again, atol=1e-4, rtol=0)
 
 
 def test_many_prefixes_of_one_source_are_asked_together(data):
     torch.manual_seed(0)
-    model = make_translator(ANSWERS["Transformer"], data, RECIPES["smoke"]).eval()
+    model = make_transformer(ANSWERS["Transformer"], data, RECIPES["smoke"].sizes).eval()
     source = torch.tensor([data.train[0].source])
     prefixes = torch.tensor([[START, 7, 8], [START, 9, 7]])
     together = next_word(model, source)(prefixes)
@@ -129,22 +117,15 @@ def test_many_prefixes_of_one_source_are_asked_together(data):
     torch.testing.assert_close(together, alone)
 
 
-def test_the_warm_up_rises_to_one_and_falls_to_nothing():
-    factor = warm_up(10, 100)
-    assert factor(1) == pytest.approx(0.1)
-    assert factor(10) == pytest.approx(1.0)
-    assert max(map(factor, range(1, 101))) == pytest.approx(1.0)
-    assert 0 < factor(100) < 0.02
-
-
 def test_translations_come_back_in_the_order_of_their_sources(data):
     torch.manual_seed(0)
-    model = make_translator(ANSWERS["Transformer"], data, RECIPES["smoke"])
+    model = make_transformer(ANSWERS["Transformer"], data, RECIPES["smoke"].sizes)
     sources = [example.source for example in data.test[:30]]
-    together = translate(model, data, sources, ANSWERS["greedy_decode"], size=7)
-    alone = [translate(model, data, [s], ANSWERS["greedy_decode"])[0] for s in sources[:3]]
+    together = translate(model, data, sources, written_by(ANSWERS["greedy_decode"], size=7))
+    decode = written_by(ANSWERS["greedy_decode"])
+    alone = [translate(model, data, [source], decode)[0].words for source in sources[:3]]
     longest = max(map(len, alone))
-    assert [words[:longest] for words in together[:3]] == alone
+    assert [one.words[:longest] for one in together[:3]] == alone
 
 
 def test_the_diagram_says_in_words_what_is_built():

@@ -7,18 +7,15 @@ import pytest
 import torch
 
 from course_utils.data import Example
-from course_utils.language_model.model import (
-    LanguageModel,
-    Sizes,
-    Written,
+from course_utils.language_model.changed_attention import (
     attention_maps,
     changed_accuracy,
     changed_attention,
-    draw_heads,
-    draw_steps,
-    joined_mask,
-    write,
 )
+from course_utils.language_model.drawing import draw_heads, draw_steps
+from course_utils.language_model.model import LanguageModel, joined_mask
+from course_utils.language_model.writing import Written, write
+from course_utils.transformer.sizes import Sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +39,7 @@ def test_the_mask_is_open_to_the_past_and_inside_the_prefix(prefix):
     mask = joined_mask(7, prefix)
     for i in range(7):
         for j in range(7):
-            assert (mask[i, j] == 0) == (j <= i or (i < prefix and j < prefix))
+            assert bool(mask[i, j]) == (j <= i or (i < prefix and j < prefix))
 
 
 def test_a_prefix_longer_than_the_sequence_is_refused():
@@ -109,7 +106,7 @@ def test_uniform_attention_gives_the_mean_of_the_values(model):
     attention = model.layers[0].self_attn
     x = torch.randn(1, 6, 16)
     with changed_attention(model, 4, "uniform", layer=0):
-        found, _ = model.layers[0].self_attn(x, x, x, attn_mask=joined_mask(6))
+        found, _ = model.layers[0].self_attn(x, x, x, attn_mask=~joined_mask(6))
     W_V, b_V = attention.in_proj_weight[32:], attention.in_proj_bias[32:]
     for row in (4, 5):
         mean = (x[0, : row + 1] @ W_V.T + b_V).mean(0)
@@ -127,7 +124,7 @@ def test_maps_are_distributions_that_respect_the_mask(model):
     maps = attention_maps(model, torch.randint(20, (2, 7)), prefix=3)
     assert maps.shape == (2, 2, 4, 7, 7)
     assert torch.allclose(maps.sum(-1), torch.ones(2, 2, 4, 7), atol=1e-5)
-    assert (maps[..., joined_mask(7, 3) < 0] == 0).all()
+    assert (maps[..., ~joined_mask(7, 3)] == 0).all()
 
 
 def test_accuracy_without_a_change_is_that_of_the_model(model):

@@ -3,21 +3,16 @@
 import pytest
 import torch
 
+from course_utils.language_model.costs import kept_for_backward, kept_numbers, slope
+from course_utils.language_model.drawing import draw_recall
+from course_utils.language_model.recall import Recall, SequenceModel, recall_accuracy, train_recall
 from course_utils.language_model.sequence_models import (
     KINDS,
     DiagonalSSM,
     KeptWeights,
-    Recall,
     Recurrence,
-    SequenceModel,
-    draw_recall,
-    kept_for_backward,
-    kept_numbers,
     make_layer,
-    recall_accuracy,
     run_layer,
-    slope,
-    train_recall,
 )
 
 

@@ -4,15 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.recurrent.seq2seq import (
-    PAD,
-    Batch,
-    Encoded,
-    Seq2Seq,
-    evaluate,
-    every_step,
-    sequence_loss,
-)
+from course_utils.data.batches import Batch
+from course_utils.data.tokens import PAD
+from course_utils.recurrent.seq2seq import Encoded, Seq2Seq, evaluate, every_step, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.loop import fit
 
@@ -70,7 +64,12 @@ def model_of(cell="gru", **options):
 def some_batch():
     generator = torch.Generator().manual_seed(1)
     draw = lambda *shape: torch.randint(1, VOCABULARY, shape, generator=generator)  # noqa: E731
-    return Batch(draw(B, S), draw(B), draw(B, T))
+    return shifted(draw(B, S), draw(B), draw(B, T))
+
+
+def shifted(source, first, wanted):
+    """A batch in which the decoder reads what is wanted, one step late."""
+    return Batch(source, torch.cat([first[:, None], wanted[:, :-1]], dim=1), wanted)
 
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
@@ -78,11 +77,11 @@ def some_batch():
 def test_all_target_steps_at_once_equal_one_step_at_a_time(cell, variant):
     model = model_of(cell, **VARIANTS[variant])
     batch = some_batch()
-    logits, weights = model(batch.source, batch.decoder_inputs)
+    logits, weights = model(batch.source, batch.given)
     encoded = model.encode(batch.source)
     hidden = encoded.bottleneck
     for t in range(T):
-        step, row, hidden = model.decode(encoded.states, hidden, batch.decoder_inputs[:, t : t + 1])
+        step, row, hidden = model.decode(encoded.states, hidden, batch.given[:, t : t + 1])
         torch.testing.assert_close(step[:, 0], logits[:, t])
         if weights is not None:
             torch.testing.assert_close(row[:, 0], weights[:, t])
@@ -90,16 +89,11 @@ def test_all_target_steps_at_once_equal_one_step_at_a_time(cell, variant):
     assert (weights is None) == ("attention" not in VARIANTS[variant])
 
 
-def test_decoder_inputs_are_the_target_one_step_late():
-    batch = Batch(torch.ones(1, 2, dtype=torch.long), torch.tensor([7]), torch.tensor([[4, 5, 6]]))
-    assert batch.decoder_inputs.tolist() == [[7, 4, 5]]
-
-
 def test_greedy_feeds_its_own_choice_back():
     model = model_of(attention=sharp_context)
     batch = some_batch()
-    tokens, weights = model.greedy(batch.source, batch.first, T)
-    logits, forced = model(batch.source, Batch(batch.source, batch.first, tokens).decoder_inputs)
+    tokens, weights = model.greedy(batch.source, batch.given[:, 0], T)
+    logits, forced = model(batch.source, shifted(batch.source, batch.given[:, 0], tokens).given)
     assert torch.equal(logits.argmax(-1), tokens)
     torch.testing.assert_close(weights, forced)
 
@@ -109,8 +103,8 @@ def test_greedy_takes_a_bottleneck_that_was_changed():
     batch = some_batch()
     encoded = model.encode(batch.source)
     swapped = Encoded(encoded.states, encoded.bottleneck.flip(1))
-    tokens, _ = model.greedy(batch.source, batch.first, T, encoded=swapped)
-    expected, _ = model.greedy(batch.source.flip(0), batch.first, T)
+    tokens, _ = model.greedy(batch.source, batch.given[:, 0], T, encoded=swapped)
+    expected, _ = model.greedy(batch.source.flip(0), batch.given[:, 0], T)
     assert torch.equal(tokens, expected)
 
 
@@ -130,8 +124,8 @@ def test_a_function_for_one_query_serves_all_steps():
 def test_keys_that_hold_positions_give_the_same_scores_for_any_text():
     model = model_of(**VARIANTS["positions only"])
     batch, other = some_batch(), some_batch().source.flip(0)
-    _, weights = model(batch.source, batch.decoder_inputs)
-    _, weights_of_other = model(other, batch.decoder_inputs)
+    _, weights = model(batch.source, batch.given)
+    _, weights_of_other = model(other, batch.given)
     torch.testing.assert_close(weights, weights_of_other)
 
 
@@ -149,10 +143,8 @@ def test_a_stepwise_encoder_makes_each_state_from_its_own_step():
 def test_a_decoder_that_only_counts_does_not_read_its_answers():
     model = model_of(**VARIANTS["counting"])
     batch = some_batch()
-    other = batch.decoder_inputs.flip(0)
-    torch.testing.assert_close(
-        model(batch.source, batch.decoder_inputs), model(batch.source, other)
-    )
+    other = batch.given.flip(0)
+    torch.testing.assert_close(model(batch.source, batch.given), model(batch.source, other))
 
 
 def test_a_step_with_two_tokens_adds_their_embeddings():
@@ -172,10 +164,10 @@ def test_positions_are_kept_with_the_model_and_not_trained():
 def test_padding_counts_neither_in_the_loss_nor_in_the_accuracy():
     model = model_of()
     batch = some_batch()
-    padded = Batch(
+    padded = shifted(
         batch.source,
-        batch.first,
-        torch.cat([batch.target, torch.full((B, 2), PAD)], dim=1),
+        batch.given[:, 0],
+        torch.cat([batch.wanted, torch.full((B, 2), PAD)], dim=1),
     )
     assert float(sequence_loss(model, padded)[0]) == pytest.approx(
         float(sequence_loss(model, batch)[0]), rel=1e-5
@@ -187,10 +179,10 @@ def test_padding_counts_neither_in_the_loss_nor_in_the_accuracy():
 def test_evaluation_counts_characters_and_whole_sequences():
     model = model_of()
     batch = some_batch()
-    tokens, _ = model.greedy(batch.source, batch.first, T)
+    tokens, _ = model.greedy(batch.source, batch.given[:, 0], T)
     wrong_in_one = tokens.clone()
     wrong_in_one[0, -1] = tokens[0, -1] % (VOCABULARY - 1) + 1
-    figures = evaluate(model, [Batch(batch.source, batch.first, wrong_in_one)])
+    figures = evaluate(model, [shifted(batch.source, batch.given[:, 0], wrong_in_one)])
     pads = int((wrong_in_one == PAD).sum())
     assert figures["characters"] == pytest.approx((B * T - 1 - pads) / (B * T - pads))
     assert figures["exact"] == pytest.approx((B - 1) / B)
@@ -215,7 +207,7 @@ def test_a_slot_filled_wrongly_is_answered_with_a_sentence(options, sentence):
 def test_a_source_beyond_the_table_of_positions_is_answered_with_a_sentence():
     model = model_of(positions=torch.eye(4))
     with pytest.raises(ValueError, match="The source has 5 steps, but the table"):
-        model(some_batch().source, some_batch().decoder_inputs)
+        model(some_batch().source, some_batch().given)
 
 
 def test_the_trainer_teaches_it_and_repeats_itself():

@@ -7,16 +7,14 @@ from hypothesis import strategies as st
 
 from course_utils.data.string_tasks import (
     BLANK,
-    END,
     PLACES,
-    START,
-    answer,
     change_case,
     epoch_of,
     remove_spaces,
     reverse,
 )
-from course_utils.recurrent.seq2seq import PAD, Seq2Seq
+from course_utils.data.tokens import END, PAD, START
+from course_utils.recurrent.seq2seq import Seq2Seq, answer
 
 
 def tokens_of(task, numbers):
@@ -26,10 +24,11 @@ def tokens_of(task, numbers):
 def test_the_prompt_decides_the_case():
     task = change_case()
     batch = task.batch(["<U> I am a student", "<L> I am a student"])
-    assert task.write(batch.target[0]) == "I AM A STUDENT"
-    assert task.write(batch.target[1]) == "i am a student"
+    assert task.write(batch.wanted[0]) == "I AM A STUDENT"
+    assert task.write(batch.wanted[1]) == "i am a student"
     assert tokens_of(task, batch.source[0])[:4] == ["<U>", "I", " ", "a"]
-    assert tokens_of(task, batch.first) == [START, START]
+    assert batch.given[:, 0].tolist() == [START, START]
+    assert torch.equal(batch.given[:, 1:], batch.wanted[:, :-1])
 
 
 def test_the_prompt_goes_where_it_is_told():
@@ -41,13 +40,13 @@ def test_the_prompt_goes_where_it_is_told():
         seen[place] = (
             [tokens_of(task, step) for step in source] if source.dim() == 2
             else tokens_of(task, source),
-            task.tokens[int(batch.first[0])],
+            task.tokens[int(batch.given[0, 0])],
         )  # fmt: skip
     assert seen == {
-        "start": (["<U>", "a", "b"], START),
-        "end": (["a", "b", "<U>"], START),
-        "both": (["<U>", "a", "b", "<U>"], START),
-        "each step": ([["a", "<U>"], ["b", "<U>"]], START),
+        "start": (["<U>", "a", "b"], "<s>"),
+        "end": (["a", "b", "<U>"], "<s>"),
+        "both": (["<U>", "a", "b", "<U>"], "<s>"),
+        "each step": ([["a", "<U>"], ["b", "<U>"]], "<s>"),
         "decoder": (["a", "b"], "<U>"),
     }
 
@@ -55,31 +54,31 @@ def test_the_prompt_goes_where_it_is_told():
 @given(st.text(alphabet="abcd", min_size=1, max_size=20))
 def test_reversing_twice_gives_the_text_back(text):
     task = reverse()
-    once = task.write(task.batch([text]).target[0])
-    assert task.write(task.batch([once]).target[0]) == text
+    once = task.write(task.batch([text]).wanted[0])
+    assert task.write(task.batch([once]).wanted[0]) == text
 
 
 @given(st.text(alphabet="xyz ", min_size=1, max_size=20))
 def test_spaces_go_or_become_blanks(text):
     plain, blanks = remove_spaces(blank=False), remove_spaces(blank=True)
-    assert plain.write(plain.batch([text]).target[0]) == text.replace(" ", "")
-    kept = tokens_of(blanks, blanks.batch([text]).target[0])
-    assert kept == [BLANK if c == " " else c for c in text] + [END]
+    assert plain.write(plain.batch([text]).wanted[0]) == text.replace(" ", "")
+    kept = tokens_of(blanks, blanks.batch([text]).wanted[0])
+    assert kept == [BLANK if c == " " else c for c in text] + ["</s>"]
 
 
 def test_answers_of_different_length_are_padded_behind_their_end():
     task = remove_spaces(blank=False)
     batch = task.batch(["ab c", "    "])
-    assert tokens_of(task, batch.target[0]) == ["a", "b", "c", END]
-    assert batch.target[1].tolist() == [task.tokens.index(END), PAD, PAD, PAD]
+    assert tokens_of(task, batch.wanted[0]) == ["a", "b", "c", "</s>"]
+    assert batch.wanted[1].tolist() == [END, PAD, PAD, PAD]
 
 
 def test_drawn_batches_repeat_for_a_seed_and_differ_between_seeds():
     task = change_case()
     first, again, other = (task.draw(8, 6, seed=seed) for seed in (1, 1, 2))
-    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(first[:3], again[:3], strict=True))
     assert not torch.equal(first.source, other.source)
-    assert first.source.shape == (8, 7) and first.target.shape == (8, 7)
+    assert first.source.shape == (8, 7) and first.wanted.shape == (8, 7)
 
 
 def test_epochs_bring_new_batches_of_the_lengths_asked_for():

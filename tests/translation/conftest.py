@@ -6,7 +6,7 @@ import torch
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data import builtin_corpus, encode
 from course_utils.training.devices import seed_everything
-from course_utils.translation.model import RECIPES, make_translator, train_translator
+from course_utils.translation.training import RECIPES, make_translator, train_translator
 
 
 @pytest.fixture(scope="session")

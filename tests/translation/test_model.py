@@ -10,28 +10,21 @@ from torch.nn import functional as F
 from autograder.reference.translation import SingleQueryScaledDotProductAttention
 from course_utils.data.batches import Example, make_batch
 from course_utils.data.tokens import PAD
-from course_utils.translation.model import (
-    Dummy,
-    MeanPool,
-    Sizes,
-    Translator,
-    attend_all_steps,
-    attend_step_by_step,
-    mean_loss,
-    translation_loss,
-)
+from course_utils.translation.all_steps import attend_all_steps
+from course_utils.translation.model import Dummy, MeanPool, Translator, Widths, attend_step_by_step
+from course_utils.translation.training import mean_loss, translation_loss
 
-SIZES = Sizes(words=6, encoder=5, decoder=7, dropout=0.3)
+WIDTHS = Widths(words=6, encoder=5, decoder=7, dropout=0.3)
 
 
 def attention():
-    return SingleQueryScaledDotProductAttention(SIZES.encoder, SIZES.decoder, 4)
+    return SingleQueryScaledDotProductAttention(WIDTHS.encoder, WIDTHS.decoder, 4)
 
 
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return Translator(20, 15, attention(), SIZES).double().eval()
+    return Translator(20, 15, attention(), WIDTHS).double().eval()
 
 
 @pytest.fixture
@@ -59,9 +52,9 @@ def gru(cell: nn.GRU, suffix: str, x, h):
 
 
 def test_the_model_is_equations_3_to_12_word_by_word(model, batch):
-    scores, weights = model(batch.source, batch.given)
-    for b in range(batch.source.shape[1]):
-        z = [model.source_embedding.weight[w] for w in batch.source[:, b]]  # 3
+    scores, weights = model(batch.source.T, batch.given.T)
+    for b in range(len(batch.source)):
+        z = [model.source_embedding.weight[w] for w in batch.source[b]]  # 3
         forward, backward = [torch.zeros(5).double()], [torch.zeros(5).double()]
         for word in z:
             forward.append(gru(model.encoder, "", word, forward[-1]))  # 4
@@ -71,7 +64,7 @@ def test_the_model_is_equations_3_to_12_word_by_word(model, batch):
         ends = torch.cat([forward[-1], backward[0]])
         hidden = F.relu(model.sentence.weight @ ends + model.sentence.bias)  # 7, 8
         W_d = model.output.weight @ model.narrow.weight
-        for step, given in enumerate(batch.given[:, b]):
+        for step, given in enumerate(batch.given[b]):
             hidden = gru(model.decoder, "", model.target_embedding.weight[given], hidden)  # 9, 10
             q = model.attention.query(hidden)
             raw = [torch.dot(q, model.attention.key(state)) / math.sqrt(4) for state in states]
@@ -189,14 +182,14 @@ def test_the_baselines_do_what_they_say():
 def test_padding_costs_nothing(model, batch):
     loss, words = translation_loss(model, batch)
     assert words == 3 + 5 + 2 + 3
-    scores, _ = model(batch.source, batch.given)
+    scores, _ = model(batch.source.T, batch.given.T)
     expected = F.cross_entropy(
-        scores.reshape(-1, 15), batch.wanted.reshape(-1), ignore_index=PAD, reduction="mean"
+        scores.reshape(-1, 15), batch.wanted.T.reshape(-1), ignore_index=PAD, reduction="mean"
     )
     torch.testing.assert_close(loss, expected)
 
 
-def test_the_loss_a_word_does_not_depend_on_the_batches(model):
+def test_the_loss_per_word_does_not_depend_on_the_batches(model):
     examples = [Example(i, [4 + i % 3] * (1 + i % 2), [5] * (1 + i % 4)) for i in range(9)]
     alone = [translation_loss(model, make_batch([example])) for example in examples]
     expected = sum(loss.item() * n for loss, n in alone) / sum(n for _, n in alone)

@@ -5,13 +5,15 @@ import torch
 
 from course_utils.data.batches import Example, make_batch
 from course_utils.training.devices import seed_everything
-from course_utils.translation.model import Recipe, train_translator
+from course_utils.training.recipe import Recipe
+from course_utils.translation.decoding import translate
 from course_utils.translation.slides_decoder import (
     SlidesTranslator,
     short_enough,
     slides_greedy,
     slides_loss,
 )
+from course_utils.translation.training import train_translator
 
 
 @pytest.fixture
@@ -76,9 +78,9 @@ def test_it_trains_and_translates(data):
     assert history.records[-1]["train_loss"] < history.records[0]["train_loss"]
     sources = [example.source for example in data.test[:30]]
     assert any(len(source) > 10 for source in sources)
-    found = slides_greedy(model, data, sources)
+    found = translate(model, data, sources, slides_greedy)
     for source, one in zip(sources, found, strict=True):
         assert one.weights.shape[1] == min(10, len(source))
         assert len(one.weights) - len(one.words) in (0, 1)
-    alone = slides_greedy(model, data, sources[:1])[0]
+    alone = translate(model, data, sources[:1], slides_greedy)[0]
     assert alone.words == found[0].words

@@ -9,39 +9,33 @@ import torch
 from course_utils.data.tokens import END, START
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
-from course_utils.translation.model import (
-    RECIPES,
-    Dummy,
-    MeanPool,
-    gold_weights,
-    greedy,
-    length_limit,
-    make_translator,
-    mean_loss,
-    prefix_scorer,
-    train_translator,
-    translate,
+from course_utils.translation.decoding import gold_weights, prefix_scorer, translate
+from course_utils.translation.drawing import (
+    comparison_plot,
+    describe_attention,
+    draw_attention,
+    save_diagrams,
 )
-from course_utils.translation.report import (
-    Bleu,
+from course_utils.translation.model import Dummy, MeanPool, length_limit
+from course_utils.translation.results import (
     LengthResult,
     Result,
     add_result,
+    comparison_text,
+    length_text,
+    read_results,
+    summarise,
+)
+from course_utils.translation.scores import (
+    Bleu,
     aligned_error_rate,
     alignment_error_rate,
     best_possible_error_rate,
     bleu,
     bleu_by_length,
-    comparison_plot,
-    comparison_text,
-    describe_attention,
-    draw_attention,
-    length_text,
     links,
-    read_results,
-    save_diagrams,
-    summarise,
 )
+from course_utils.translation.training import RECIPES, make_translator, mean_loss, train_translator
 
 
 def test_seconds_of_training_learn_the_grammar(data, trained):
@@ -60,9 +54,9 @@ def test_the_validation_loss_is_that_of_the_weights_that_were_kept(data, trained
 def test_sentences_decoded_together_are_those_decoded_alone(data, trained):
     model, _ = trained
     sources = [example.source for example in data.test[:60]]
-    together = greedy(model, data, sources)
+    together = translate(model, data, sources)
     for source, one in zip(sources, together, strict=True):
-        (alone,) = greedy(model, data, [source])
+        (alone,) = translate(model, data, [source])
         assert alone.words == one.words
         torch.testing.assert_close(alone.weights, one.weights, rtol=1e-4, atol=1e-5)
 
@@ -70,7 +64,7 @@ def test_sentences_decoded_together_are_those_decoded_alone(data, trained):
 def test_a_translation_is_the_most_probable_word_each_time(data, trained):
     model, _ = trained
     source = data.test[0].source
-    (found,) = greedy(model, data, [source])
+    (found,) = translate(model, data, [source])
     step, prefix = prefix_scorer(model, data, source), [START]
     for _ in range(length_limit(len(source))):
         prefix.append(int(step(torch.tensor([prefix]))[0].argmax()))
@@ -102,7 +96,7 @@ def test_a_model_that_never_ends_is_cut_off(data):
     with torch.no_grad():
         model.output.bias[END] = -1e9
     source = data.test[0].source
-    (found,) = greedy(model, data, [source])
+    (found,) = translate(model, data, [source])
     assert len(found.words) == length_limit(len(source)) == len(found.weights)
 
 
@@ -279,7 +273,7 @@ def test_bleu_by_length_takes_every_sentence_once_and_scores_its_part(data):
     assert worse[-1].bleu_tokens < 50
 
 
-def test_bleu_by_length_stands_side_by_side():
+def test_bleu_by_length_is_side_by_side():
     def run(mechanism, low, high, score):
         return LengthResult(mechanism, "quick", 0, low, high, 10, score)
 

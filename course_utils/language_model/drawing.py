@@ -1,0 +1,125 @@
+"""Pictures of notebook 07: what steps cost, which heads matter, what is recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_utils.language_model.costs import Cost, slopes
+from course_utils.language_model.recall import Recall
+from course_utils.language_model.writing import Written
+
+COLOURS = {"RNN": "#b4571a", "SSM": "#3d7a4a", "transformer": "#1f4e8c"}
+MARKS = {"RNN": "s", "SSM": "^", "transformer": "o"}
+
+
+def draw_steps(without: Written, cached: Written):
+    """What each step of writing cost, without and with a cache: a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+    for written, mark, colour, label in (
+        (without, ".", "#b4571a", "without cache"),
+        (cached, "x", "#1f4e8c", "with cache"),
+    ):
+        axes.plot([1e3 * s for s in written.seconds], mark, ms=3, color=colour, label=label)
+    # The slowest few steps are other work of the machine; they would press the rest down.
+    usual = sorted(without.seconds)[int(0.98 * len(without.seconds))]
+    axes.set(xlabel="words written so far", ylabel="milliseconds for the next")
+    axes.set_ylim(0, 1.2e3 * usual)
+    axes.legend(frameon=False, loc="upper left")
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    quarter = max(1, len(without.seconds) // 4)
+
+    def typical(written: Written) -> str:
+        ends = (written.seconds[:quarter], written.seconds[-quarter:])
+        return " and ".join(f"{1e3 * sorted(part)[len(part) // 2]:.1f}" for part in ends)
+
+    return figure, (
+        f"Milliseconds for a word, typical of the first {quarter} and of the last {quarter} words. "
+        f"Without cache: {typical(without)}. With cache: {typical(cached)}."
+    )
+
+
+def draw_heads(table: Sequence[tuple[str, float, float]]):
+    """Heads as (name, sharpness, share of words lost without it): a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    for name, sharp, lost in table:
+        place = (sharp, 100 * lost)
+        axes.plot(*place, "o", color="#1f4e8c")
+        axes.annotate(name, place, xytext=(4, 4), textcoords="offset points", fontsize=8)
+    axes.axhline(0, color="grey", lw=0.6)
+    axes.set(
+        xlabel="sharpness: mean largest weight on the source",
+        ylabel="next words lost, in points",
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    return figure, "Layer.head, its sharpness, points lost without its map. " + " ".join(
+        f"{name}: {sharp:.2f}, {100 * lost:.1f}." for name, sharp, lost in table
+    )
+
+
+def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: float = 1.0):
+    """Time and what is kept against length, on logarithmic scales, each line with its slope."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    figure, axes = plt.subplots(1, 2, figsize=(9.4, 3.9), layout="constrained")
+    found = slopes(costs)
+    for kind, both in found.items():
+        own = [cost for cost in costs if cost.kind == kind]
+        family, fused = kind.partition(",")[0], "," in kind
+        lengths = [cost.length for cost in own]
+        rows = ([c.seconds * 1e3 for c in own], [c.kept / kept_unit for c in own])
+        for axis, values, steepness in zip(axes, rows, both):
+            axis.loglog(
+                lengths,
+                values,
+                ":" if fused else "-",
+                marker=MARKS[family],
+                mfc="white" if fused else None,
+                ms=5,
+                color=COLOURS[family],
+                label=f"{kind} (slope {round(steepness, 1) + 0.0:.1f})",
+            )
+    for axis, label in zip(axes, ("milliseconds", kept_label)):
+        axis.set(xlabel="length", ylabel=label)
+        axis.set_xticks(lengths, [str(length) for length in lengths])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.legend(
+            frameon=False, fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
+        )
+    figure.suptitle(title, fontsize=10)
+    plt.close(figure)
+    return figure
+
+
+def draw_recall(pairs: Sequence[int], accuracy: dict[str, list[float]], task: Recall, trained=16):
+    """Right answers against the number of pairs: a figure, and it in words."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    for kind, shares in accuracy.items():
+        axes.plot(pairs, shares, marker=MARKS[kind], color=COLOURS[kind], label=kind)
+    axes.axhline(1 / task.num_values, color="grey", ls=":", lw=1)
+    axes.axvline(trained, color="grey", lw=0.6)
+    axes.text(1.03 * trained, 0.55, "more than trained", fontsize=8, color="#555555")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(pairs, [str(n) for n in pairs])
+    axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.close(figure)
+    rows = (
+        f"{kind}: " + ", ".join(f"{n} pairs {share:.0%}" for n, share in zip(pairs, shares)) + "."
+        for kind, shares in accuracy.items()
+    )
+    return figure, "Share of right answers by number of pairs. " + " ".join(rows)
