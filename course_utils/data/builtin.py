@@ -54,11 +54,12 @@ class Noun:
 
 
 def _nouns(kind: str, table: str) -> list[Noun]:
-    """One noun a line: German, gender, plural, English, its plural, the weak form if any."""
-    return [
-        Noun(*fields[:5], kind, *fields[5:])
-        for fields in (line.split() for line in table.strip().splitlines())
-    ]
+    """One noun per line: German, gender, plural, English, its plural, the weak form if any."""
+    found = []
+    for line in table.strip().splitlines():
+        german, gender, plural, english, english_plural, *weak = line.split()
+        found.append(Noun(german, gender, plural, english, english_plural, kind, *weak))
+    return found
 
 
 NOUNS = [
@@ -540,7 +541,13 @@ class Phrase:
     english: list[Word]
     plural: bool = False
     definite: bool = True
-    noun: Noun | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NounPhrase(Phrase):
+    """A phrase about a noun, which decides what may be said about it."""
+
+    noun: Noun
 
 
 def words(text: str, *units: int) -> list[Word]:
@@ -569,7 +576,7 @@ class Speaker:
         self.used.add(noun.english)
         return noun
 
-    def noun_phrase(self, kinds, case: str, *, negative: bool = False) -> Phrase:
+    def noun_phrase(self, kinds, case: str, *, negative: bool = False) -> NounPhrase:
         noun = self.noun(kinds)
         if self.chance(0.25):
             determiner = self.pick(["the", "the", "this", "number"])
@@ -579,7 +586,7 @@ class Speaker:
             determiner = "no"
         return self.inflect(noun, determiner, case, "singular")
 
-    def inflect(self, noun: Noun, determiner: str, case: str, number: str) -> Phrase:
+    def inflect(self, noun: Noun, determiner: str, case: str, number: str) -> NounPhrase:
         """A noun with its article and perhaps an adjective, in both languages."""
         plural = number == "plural"
         first, second, third = next(self.unit), next(self.unit), next(self.unit)
@@ -599,12 +606,12 @@ class Speaker:
         english.append(Word(noun.english_plural if plural else noun.english, (third,)))
         if english_first == "a" and english[0].text[0] in "aeiou":
             english_first = "an"
-        return Phrase(
+        return NounPhrase(
             [Word(german_first, (first,)), *german],
             [Word(english_first, (first,)), *english],
             plural,
             determiner in ("the", "this"),
-            noun,
+            noun=noun,
         )
 
     def place(self) -> Phrase:
@@ -625,7 +632,9 @@ class Speaker:
             german = [Word(preposition, (unit,)), *inner.german]
         return Phrase(german, [*words(english_preposition, unit), *inner.english])
 
-    def clause(self, subject: Phrase | None = None, forms: tuple[str, ...] = ANY_FORM) -> Clause:
+    def clause(
+        self, subject: NounPhrase | None = None, forms: tuple[str, ...] = ANY_FORM
+    ) -> Clause:
         """What happens: a verb with all it needs."""
         kinds = (subject.noun.kind,) if subject else BEINGS
         # First how many objects, then which verb, so that no group drowns the others.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from course_utils.data.batches import Batch, pad
-from course_utils.data.tokens import END, SPECIAL_WORDS, START
+from course_utils.data.tokens import END, SPECIAL_WORDS, START, UNKNOWN
 
 BLANK = "<blank>"
 UPPER, LOWER = "<U>", "<L>"
@@ -41,7 +41,7 @@ class Task:
     @property
     def tokens(self) -> list[str]:
         """All tokens; a token's number is its place in this list."""
-        return [*SPECIAL_WORDS, BLANK, *PROMPTS, *self.alphabet]
+        return [*SPECIAL_WORDS[:UNKNOWN], BLANK, *PROMPTS, *self.alphabet]
 
     def read(self, line: str) -> tuple[str, str]:
         """Split a line such as `<U> I am` into the text and its prompt."""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 # The numbers of the special tokens, the same in every vocabulary of the course, and their names.
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
-SPECIAL_WORDS = ("<pad>", "<unk>", "<s>", "</s>")
+# Strings are made of known letters, so they have no UNKNOWN, and it comes last.
+PAD, START, END, UNKNOWN = 0, 1, 2, 3
+SPECIAL_WORDS = ("<pad>", "<s>", "</s>", "<unk>")
 NEVER_WRITTEN = [PAD, UNKNOWN, START]  # a translation has words, and an end
 
 # A word, an English ending such as 's, or any other visible character on its own.

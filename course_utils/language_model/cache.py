@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +45,7 @@ def with_cache(model: LanguageModel, attention: type[nn.Module]) -> Iterator[lis
             layer.self_attn = attention_before
 
 
-def copy_weights(source: nn.MultiheadAttention, target: nn.Module) -> None:
+def copy_weights(source: nn.MultiheadAttention, target: Any) -> None:
     """Give a module with W_Q, W_K, W_V and W_O the weights of PyTorch's own."""
     matrices, biases = source.in_proj_weight.chunk(3), source.in_proj_bias.chunk(3)
     with torch.no_grad():

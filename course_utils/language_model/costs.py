@@ -79,13 +79,12 @@ def generation_costs(
         torch.manual_seed(0)
         layer = make_layer(kind, d_model).eval()
         if kind == "transformer":
-            cached = attention(d_model, layer.self_attn.num_heads)
-            copy_weights(layer.self_attn, cached)
-            mixer, step = cached, InPlace(cached)
+            mixer: Any = attention(d_model, layer.self_attn.num_heads)
+            copy_weights(layer.self_attn, mixer)
+            layer.self_attn = InPlace(mixer)
         else:
             mixer = layer.self_attn.attend
-            step = InPlace(mixer.step)
-        layer.self_attn = step
+            layer.self_attn = InPlace(mixer.step)
         for length in lengths:
             mixer.reset()
             past = torch.randn(1, length, d_model)

@@ -5,6 +5,8 @@ The layers are PyTorch's own. What makes a decoder-only model of them is the mas
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -17,6 +19,8 @@ class LanguageModel(nn.Module):
     A source word keeps its number; a target word's number is moved up by the size of the source
     vocabulary. So one table of embeddings serves both languages.
     """
+
+    layers: Any  # transformer layers, one after the other
 
     def __init__(self, source_words: int, target_words: int, sizes: Sizes | None = None):
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,7 +43,7 @@ class SequenceModel(nn.Module):
         self.kind = kind
         self.keys = nn.Embedding(task.num_keys, d_model)
         self.values = nn.Embedding(task.num_values + 1, d_model)
-        self.layers = nn.ModuleList(make_layer(kind, d_model) for _ in range(num_layers))
+        self.layers: Any = nn.ModuleList(make_layer(kind, d_model) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.output = nn.Linear(d_model, task.num_values)
 

@@ -6,6 +6,7 @@ One layer of PyTorch's serves all three; only the part that mixes positions is e
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +26,7 @@ class Recurrence(nn.Module):
         self.reset()
 
     def reset(self) -> None:
-        self.state = None
+        self.state: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         return self.cell(x)[0]
@@ -55,7 +56,7 @@ class DiagonalSSM(nn.Module):
         self.reset()
 
     def reset(self) -> None:
-        self.state = None
+        self.state: Tensor | None = None
 
     def parts(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """log a [N], the input to the state [B, L, N], and C [D, N], all complex."""
@@ -77,9 +78,11 @@ class DiagonalSSM(nn.Module):
     def step(self, x: Tensor) -> Tensor:
         """x [B, 1, D]: one more position, from the state that was kept."""
         log_a, entering, C = self.parts(x)
-        before = 0 if self.state is None else self.state * log_a.exp()
-        self.state = before + entering[:, 0]
-        return (self.state @ C.T).real[:, None]
+        state = entering[:, 0]
+        if self.state is not None:
+            state = state + self.state * log_a.exp()
+        self.state = state
+        return (state @ C.T).real[:, None]
 
 
 class KeptWeights(nn.Module):
@@ -95,11 +98,11 @@ class KeptWeights(nn.Module):
         return self.attention(query, key, value, attn_mask=attn_mask, need_weights=True)
 
 
-def make_layer(kind: str, d_model: int = 64, num_heads: int = 4) -> nn.TransformerEncoderLayer:
+def make_layer(kind: str, d_model: int = 64, num_heads: int = 4) -> Any:
     """A transformer layer, with its attention or with another mixing part in its place."""
     if kind not in KINDS:
         raise ValueError(f"A sequence model is one of {', '.join(KINDS)}, not {kind!r}.")
-    layer = nn.TransformerEncoderLayer(
+    layer: Any = nn.TransformerEncoderLayer(
         d_model, num_heads, 2 * d_model, 0.0, "gelu", batch_first=True, norm_first=True
     )
     if kind == "RNN":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.data.batches import Batch, Example, length_batches
@@ -36,10 +36,10 @@ def target_scores(model: LanguageModel, batch: Batch, two_way: bool) -> tuple[Te
     return scores[real], batch.wanted[real]
 
 
-def target_loss(two_way: bool) -> Callable[[nn.Module, Batch], tuple[Tensor, int]]:
+def target_loss(two_way: bool) -> Callable[[LanguageModel, Batch], tuple[Tensor, int]]:
     """The loss of the target's words; with `two_way` the source sees itself in both directions."""
 
-    def loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+    def loss(model: LanguageModel, batch: Batch) -> tuple[Tensor, int]:
         scores, wanted = target_scores(model, batch, two_way)
         return F.cross_entropy(scores, wanted), len(wanted)
 
@@ -47,7 +47,7 @@ def target_loss(two_way: bool) -> Callable[[nn.Module, Batch], tuple[Tensor, int
 
 
 @torch.no_grad()
-def measure(model: nn.Module, examples: Sequence[Example], two_way: bool) -> dict[str, float]:
+def measure(model: LanguageModel, examples: Sequence[Example], two_way: bool) -> dict[str, float]:
     """Loss per word, and the share of words that are predicted right, given those before."""
     model.eval()
     device = next(model.parameters()).device

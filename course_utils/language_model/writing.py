@@ -21,7 +21,9 @@ def written_jointly(two_way: bool, size: int = 256) -> Write:
     """For `translate`: the most probable words, sources of one length together."""
 
     @torch.no_grad()
-    def write(model: nn.Module, sources: Sequence[Sequence[int]]) -> list[tuple[list[int], None]]:
+    def write(
+        model: LanguageModel, sources: Sequence[Sequence[int]]
+    ) -> list[tuple[list[int], None]]:
         model.eval()
         written: dict[int, list[int]] = {}
         for length in sorted({len(source) for source in sources}):
@@ -35,7 +37,9 @@ def written_jointly(two_way: bool, size: int = 256) -> Write:
     return write
 
 
-def _go_on(model: nn.Module, sources: Sequence[Sequence[int]], two_way: bool) -> list[list[int]]:
+def _go_on(
+    model: LanguageModel, sources: Sequence[Sequence[int]], two_way: bool
+) -> list[list[int]]:
     source = torch.tensor(sources, device=next(model.parameters()).device)
     B, S = source.shape
     joined = model.join(source, torch.full((B, 1), START, device=source.device))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +18,6 @@ from course_utils.recurrent.seq2seq import Attention, Seq2Seq, evaluate, sequenc
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.training.loop import fit
-from course_utils.training.schedule import warm_up
 
 GRID = FOLDER / "bottleneck_grid.csv"
 GRID_STEPS = 1000
@@ -51,7 +51,7 @@ def train(
         sequence_loss,
         epochs=max(1, steps // per_epoch),
         lr=lr,
-        schedule=warm_up(0, steps) if decay else None,
+        schedule=(lambda step: 1 - (step - 1) / steps) if decay else None,
         seed=seed,
         device="cpu",  # models as small as these gain nothing on a GPU
         show=show,
@@ -106,11 +106,15 @@ def load_grid(path: Path = GRID) -> list[dict]:
             f"The grid of results is not at {path}. Install the course again, or run "
             "`python benchmarks/bottleneck_grid.py`."
         )
-    kinds = {"cell": str, "attention": lambda text: text == "True"}
-    measured = {"train_accuracy": float, "valid_accuracy": float}
+    kinds: dict[str, Callable[[str], Any]] = {
+        "cell": str,
+        "attention": lambda text: text == "True",
+        "train_accuracy": float,
+        "valid_accuracy": float,
+    }
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            {key: (kinds | measured).get(key, int)(value) for key, value in row.items()}
+            {key: kinds.get(key, int)(value) for key, value in row.items()}
             for row in csv.DictReader(file)
         ]
 
@@ -189,7 +193,8 @@ def gradient_by_step(model: Seq2Seq, batch: Batch) -> list[float]:
     """
     source, decoder_inputs = _on_device(model, batch)
     embedded = model.embedding(source)
-    hidden, states = None, []
+    hidden: Any = None
+    states: list[Any] = []
     for s in range(source.shape[1]):
         _, hidden = model.encoder(embedded[:, s : s + 1], hidden)
         hidden.retain_grad()

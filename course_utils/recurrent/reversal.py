@@ -11,7 +11,6 @@ from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.training.loop import fit
-from course_utils.training.schedule import warm_up
 
 # Chosen with the model without attention alone (benchmarks/reversal.py --choose): of the learning
 # rates tried, the one where it does best. The model with attention then takes them as they are.
@@ -61,7 +60,7 @@ def train(
         sequence_loss,
         epochs=epochs,
         lr=lr,
-        schedule=warm_up(0, epochs * batches),
+        schedule=lambda step: max(0.02, 1 - step / (epochs * batches)),
         validate=lambda m: evaluate(m, checked),
         seed=seed,
         show=show,

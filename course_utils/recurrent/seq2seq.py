@@ -47,6 +47,9 @@ class Seq2Seq(nn.Module):
     target steps in one call, and so does the attention.
     """
 
+    positions: Tensor | None
+    asks_where: Tensor
+
     def __init__(
         self,
         vocabulary: int,
@@ -77,8 +80,8 @@ class Seq2Seq(nn.Module):
         self.attention_gives = attention_gives
         self.embedding = nn.Embedding(vocabulary, embed)
         self.register_buffer("positions", _as_table(positions, embed, position_mode))
-        appended = positions is not None and position_mode == "append"
-        encoder_input = embed + (self.positions.shape[1] if appended else 0)
+        place_size = 0 if self.positions is None else self.positions.shape[1]
+        encoder_input = embed + (place_size if position_mode == "append" else 0)
         self.kind = encoder
         if encoder == "recurrent":
             self.encoder = CELLS[cell](encoder_input, hidden, batch_first=True)
@@ -86,7 +89,7 @@ class Seq2Seq(nn.Module):
             self.encoder = nn.Linear(encoder_input, hidden)
         else:
             # Half of a state tells where, the other half tells what; queries ask only where.
-            self.where = nn.Linear(self.positions.shape[1], hidden // 2)
+            self.where = nn.Linear(place_size, hidden // 2)
             self.what = nn.Linear(embed, hidden - hidden // 2)
             asks_where = torch.arange(hidden) < hidden // 2
             self.register_buffer("asks_where", asks_where.float())
@@ -148,14 +151,15 @@ class Seq2Seq(nn.Module):
         """
         encoded = self.encode(source) if encoded is None else encoded
         hidden, token = encoded.bottleneck, first
-        tokens, maps = [], []
+        tokens: list[Tensor] = []
+        maps: list[Tensor] = []
         for _ in range(steps):
             logits, weights, hidden = self.decode(encoded.states, hidden, token[:, None])
             token = logits[:, -1].argmax(dim=-1)
             tokens.append(token)
-            maps.append(weights)
-        weights = None if maps[0] is None else torch.cat(maps, dim=1)
-        return torch.stack(tokens, dim=1), weights
+            if weights is not None:
+                maps.append(weights)
+        return torch.stack(tokens, dim=1), torch.cat(maps, dim=1) if maps else None
 
     def _position_rows(self, length: int) -> Tensor | None:
         if self.positions is None:

@@ -107,11 +107,12 @@ def close_epoch(
     """Keep the record and a snapshot; an interrupt before the last line leaves the old state."""
     weights = _snapshot(model)
     decisive = record.get("val_loss", record["train_loss"])
-    better = decisive < history.best_loss or history.state is None
+    best = history.state["best"] if history.state else None
+    better = best is None or decisive < history.best_loss
     state = {
         "model": weights,
         "optimiser": copy.deepcopy(optimiser.state_dict()),
-        "best": weights if better else history.state["best"],
+        "best": weights if better else best,
         "best_epoch": int(record["epoch"]) if better else history.best_epoch,
         "best_loss": decisive if better else history.best_loss,
         "records": [*history.records, record],

@@ -26,8 +26,8 @@ from course_utils.training.devices import (
 from course_utils.training.history import History, close_epoch, closing_note, figures, restore
 
 Batches = Callable[[int], Iterable[Any]]
-Loss = Callable[[nn.Module, Any], tuple[Tensor, int]]
-Validate = Callable[[nn.Module], dict[str, float]]
+Loss = Callable[[Any, Any], tuple[Tensor, int]]
+Validate = Callable[[Any], dict[str, float]]
 
 
 def fit(

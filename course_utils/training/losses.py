@@ -50,4 +50,5 @@ def word_loss(features: Tensor, readout: nn.Linear, wanted: Tensor) -> Tensor:
     if torch.is_grad_enabled():
         return _WordLoss.apply(features, readout.weight, readout.bias, wanted)
     pairs = zip(features.split(ROWS), wanted.split(ROWS), strict=True)
-    return sum(F.cross_entropy(readout(x), y, reduction="sum") for x, y in pairs) / len(wanted)
+    losses = [F.cross_entropy(readout(x), y, reduction="sum") for x, y in pairs]
+    return torch.stack(losses).sum() / len(wanted)

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.data.batches import Batch, pad
-from course_utils.data.tokens import END, PAD, SPECIAL_WORDS, START
+from course_utils.data.tokens import END, PAD, START, UNKNOWN
 from course_utils.transformer.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
 
 LETTERS = "abcdefgh"
-FIRST_LETTER = len(SPECIAL_WORDS)
+FIRST_LETTER = UNKNOWN  # all letters are known, so they begin where it would be
 SIZE, LONGEST = FIRST_LETTER + len(LETTERS), 24
 # For each model, the start of a digest of its letter and its fault.
 _WIRED = {"a": "22928a96bdcb4585", "b": "a20eee297bd1bee4", "c": "edacaedf243df752"}

@@ -19,7 +19,7 @@ def check_mask(mask: Tensor | None, queries: int, keys: int, batch: int | None =
             f"A mask holds True where attention is allowed (torch.bool), and this one is {kind}. "
             "For numbers, compare first: mask == 1."
         )
-    allowed = [(queries, keys)]
+    allowed: list[tuple[int, ...]] = [(queries, keys)]
     if batch is not None:
         allowed += [(batch, queries, keys), (batch, 1, keys)]
     if tuple(mask.shape) not in allowed:

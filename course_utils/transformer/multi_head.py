@@ -23,7 +23,7 @@ class MultiHeadAttention(nn.MultiheadAttention):
         self.keeps_weights = False
         self.weights: list[Tensor] = []
 
-    def forward(
+    def forward(  # type: ignore[override]  # called as in notebook 05, not as in PyTorch
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         (B, T, _), S = query.shape, key.shape[1]

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -91,7 +92,7 @@ def start_well(model: nn.Module) -> None:
             nn.init.xavier_uniform_(parameter)
 
 
-def make_transformer(transformer: type[nn.Module], data: Encoded, sizes: Sizes) -> nn.Module:
+def make_transformer(transformer: Callable[..., Any], data: Encoded, sizes: Sizes) -> Any:
     """A transformer of the given class for the two vocabularies, ready to be trained.
 
     The readout shares its matrix with the target's embedding: both say what a word is like, and
@@ -141,7 +142,7 @@ def train_transformer(
     )
 
 
-def next_word(model: nn.Module, source: Tensor) -> Callable[[Tensor], Tensor]:
+def next_word(model: Any, source: Tensor) -> Callable[[Tensor], Tensor]:
     """The `step` that a decoder asks: prefixes [B, t] -> log-probabilities [B, V].
 
     `source` [B, S] is padded. It is encoded once. With one source alone there may be any number

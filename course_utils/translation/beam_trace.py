@@ -38,7 +38,8 @@ class BeamTrace:
                     options.append(((*prefix, word), totals[prefix] + value))
             options.sort(key=lambda option: -option[1])
             last = not asked_next
-            entries, places = [], {}
+            entries: list[dict] = []
+            places: dict[tuple[int, ...], int | None] = {}
             for rank, (prefix, total) in enumerate(options):
                 ended = prefix[-1] == end
                 kept = prefix in asked_next or (rank < beam and (ended or last))

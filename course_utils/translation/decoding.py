@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ from course_utils.translation.model import Translator
 
 # What a model writes: write(model, sources) gives for each source the numbers of the words, and
 # the attention weights [T, S] or None.
-Write = Callable[[nn.Module, Sequence[Sequence[int]]], Sequence[tuple[list[int], Tensor | None]]]
+Write = Callable[[Any, Sequence[Sequence[int]]], Sequence[tuple[list[int], Tensor | None]]]
 
 
 @dataclass(frozen=True)

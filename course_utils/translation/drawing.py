@@ -108,6 +108,8 @@ def save_diagrams(
     paths = []
     for place in places:
         one = translations[place]
+        if one.weights is None:
+            raise ValueError("These translations do not tell where the model looked.")
         target = [*one.words, "</s>"][: len(one.weights)]
         diagram = draw_attention(sources[place], target, one.weights)
         path = folder / f"{split}_{place:04d}.png"

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_utils.measured import FOLDER
 
@@ -114,11 +114,11 @@ def read_results(path: Path = RESULTS, kind: type = Result) -> list:
     """The measured runs that come with the course."""
     if not path.exists():
         return []
-    kinds = {field.name: field.type for field in fields(kind)}
-    read = {"str": str, "int": int, "float": float}
+    read: dict[Any, type] = {"str": str, "int": int, "float": float}
+    kinds = {field.name: read[field.type] for field in fields(kind)}
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            kind(**{name: read[kinds[name]](value) for name, value in row.items()})
+            kind(**{name: kinds[name](value) for name, value in row.items()})
             for row in csv.DictReader(file)
         ]
 

@@ -97,7 +97,7 @@ def slides_greedy(model: SlidesTranslator, sources: Sequence[Sequence[int]]) -> 
     model.eval()
     device = next(model.parameters()).device
     cut = [list(source[: model.longest]) for source in sources]
-    parts = {}
+    parts: dict[int, tuple[Tensor, Tensor]] = {}
     for length in sorted({len(source) for source in cut}):
         rows = [row for row, source in enumerate(cut) if len(source) == length]
         batch = torch.tensor([cut[row] for row in rows], device=device).T

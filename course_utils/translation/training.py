@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +22,7 @@ from course_utils.training.schedule import warm_up
 from course_utils.translation.all_steps import attend_all_steps
 from course_utils.translation.model import Translator, Widths
 
-Loss = Callable[[nn.Module, Batch], tuple[Tensor, int]]
+Loss = Callable[[Any, Batch], tuple[Tensor, int]]
 
 RECIPES = {
     "smoke": Recipe(

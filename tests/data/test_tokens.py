@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils.data.tokens import UNKNOWN, Vocabulary, detokenise, tokenise
+from course_utils.data.tokens import END, START, UNKNOWN, Vocabulary, detokenise, tokenise
 
 
 def test_words_and_marks_are_apart_and_lower_cased():
@@ -49,7 +49,7 @@ def test_rare_words_are_unknown_and_frequent_ones_come_first():
 
 def test_decoding_stops_at_the_end_mark():
     vocabulary = Vocabulary(["a", "b"])
-    assert vocabulary.decode([2, 4, 5, 3, 4]) == ["a", "b"]
+    assert vocabulary.decode([START, 4, 5, END, 4]) == ["a", "b"]
 
 
 def test_a_word_twice_is_refused():

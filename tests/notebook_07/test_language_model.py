@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_utils.data import Example
+from course_utils.data import END, START, Example
 from course_utils.language_model.changed_attention import (
     attention_maps,
     changed_accuracy,
@@ -131,8 +131,8 @@ def test_accuracy_without_a_change_is_that_of_the_model(model):
     examples = [Example(place, [4, 5, 6], [7, 8]) for place in range(3)]
     found = changed_accuracy(model, examples, False)
     with torch.no_grad():
-        scores = model(model.join(torch.tensor([[4, 5, 6]]), torch.tensor([[2, 7, 8]])))
-    right = scores[0, 3:].argmax(-1) == torch.tensor([7, 8, 3])
+        scores = model(model.join(torch.tensor([[4, 5, 6]]), torch.tensor([[START, 7, 8]])))
+    right = scores[0, 3:].argmax(-1) == torch.tensor([7, 8, END])
     assert found == pytest.approx(float(right.float().mean()))
 
 

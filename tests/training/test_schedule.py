@@ -13,10 +13,5 @@ def test_the_warm_up_rises_to_one_and_falls_to_nothing():
     assert 0 < factor(100) < 0.02
 
 
-def test_without_a_warm_up_the_rate_falls_from_the_first_step():
-    factor = warm_up(0, 4)
-    assert [factor(step) for step in range(1, 5)] == [1.0, 0.75, 0.5, 0.25]
-
-
 def test_steps_beyond_the_total_have_no_rate_below_zero():
     assert warm_up(2, 5)(20) == 0.0

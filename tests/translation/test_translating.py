@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from course_utils.data.tokens import END, START
+from course_utils.data.tokens import END, NEVER_WRITTEN, START
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.translation.decoding import gold_weights, prefix_scorer, translate
@@ -86,7 +86,7 @@ def test_prefix_scores_are_the_models_whatever_was_asked_before(data, trained):
     with torch.no_grad():
         scores, _ = model(torch.tensor([example.source]).T, prefixes[:1].T)
     scores = scores[-1, 0]
-    scores[[0, 1, 2]] = -math.inf
+    scores[NEVER_WRITTEN] = -math.inf
     torch.testing.assert_close(fresh[0], scores.log_softmax(-1), rtol=1e-4, atol=1e-4)
 
 
