@@ -19,6 +19,11 @@ def test_colabs_versions_are_in_the_repository():
     assert colab_check.pinned(ROOT / "constraints.txt")["torch"] == "2.13.0"
 
 
+def test_the_check_is_left_out_with_a_reason_where_colabs_versions_have_no_packages():
+    assert colab_check.left_out((3, 11, 0)) == colab_check.left_out((3, 13, 5)) == ""
+    assert colab_check.left_out((3, 14, 0)).startswith("SKIPPED Colab has Python 3.13")
+
+
 def test_a_package_that_was_replaced_or_removed_is_named():
     before = {"numpy": "2.1.3", "tqdm": "4.67.3", "notebook": "6.5.7"}
     after = {"numpy": "2.4.6", "tqdm": "4.67.3", "sacrebleu": "2.6.0"}
