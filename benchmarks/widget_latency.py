@@ -17,9 +17,9 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from course_utils.figures.numbers import shown
 from course_utils.widgets import attention_editor
 from course_utils.widgets.attention_editor import AttentionEditor
-from course_utils.widgets.numbers import shown
 
 SIZE = 8
 LIMIT_MS = 50.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from course_utils.figures.transformer import Canvas, Picture
+from collections.abc import Sequence
+
+from .drawing import Canvas
+from .picture import Picture
 
 STEP = 76
 SOURCE = ("<U>", "H", "i", " ", "a")
@@ -25,13 +28,7 @@ def one_to_one() -> Picture:
         c.box(x, 50, 58, 30, answer, "output", built=answer != "?")
         if place:
             c.arrow((x - 61, 125), (x - 30, 125))
-    c.text(
-        310,
-        240,
-        "5 words in, 4 out; “not” is wanted before “pas” has been read",
-        12,
-        colour="#1b2733",
-    )
+    c.text(310, 240, "5 words in, 4 out; “not” is wanted before “pas” has been read", 12)
     return c.picture(
         "A one-to-one RNN reads five French words, je ne suis pas là, and must write one word at "
         "each step. The English answer, I am not there, has only four words, and 'not' is due at "
@@ -70,7 +67,7 @@ def encoder_decoder(attention: bool = False, at: int = 1) -> Picture:
             c.arrow((x, 77), (x, 58))
             c.box(x, 42, 44, 30, _seen(TARGET[t]), "output")
         return c.picture(
-            "An encoder RNN reads <U>, H, i, space, a, one token a step, each state feeding the "
+            "An encoder RNN reads <U>, H, i, space, a, one token per step, each state feeding the "
             "next. Its last state, the bottleneck, is the only thing that the decoder RNN gets. "
             "The decoder starts from <s>, reads its own last answer at each step, and a readout "
             "turns each of its states into a character: H, I, space, A."
@@ -84,15 +81,17 @@ def encoder_decoder(attention: bool = False, at: int = 1) -> Picture:
     )
 
 
-def _attention_at(c: Canvas, at: int, encoder_x, decoder_x, state_y: float) -> None:
+def _attention_at(
+    c: Canvas, at: int, encoder_x: Sequence[float], decoder_x: Sequence[float], state_y: float
+) -> None:
     weights = [0.02, 0.05, 0.88, 0.03, 0.02]
     bar_floor, sum_y = 190, 92
     for x, weight in zip(encoder_x, weights, strict=True):
         height = 4 + 62 * weight
         c.arrow((x, state_y - 22), (x, bar_floor + 26))
         c.shapes.append(
-            f'<rect x="{x - 15:g}" y="{bar_floor - height:g}" width="30" height="{height:g}" '
-            'fill="#ffb761" stroke="#1b2733"/>'
+            f'<rect class="d2" x="{x - 15:g}" y="{bar_floor - height:g}" width="30" '
+            f'height="{height:g}"/>'
         )
         c.text(x, bar_floor + 17, f"{weight:.2f}", 12)
         c.arrow((x, bar_floor - height - 3), (encoder_x[2] + (x - encoder_x[2]) * 0.25, sum_y + 16))
@@ -103,7 +102,7 @@ def _attention_at(c: Canvas, at: int, encoder_x, decoder_x, state_y: float) -> N
     # The query goes to every state's score.
     c.arrow((query_x - 12, state_y - 22), (query_x - 12, 244), (encoder_x[0] + 5, 244))
     for x in encoder_x:
-        c.shapes.append(f'<circle cx="{x:g}" cy="244" r="4" fill="#1b2733"/>')
+        c.shapes.append(f'<circle class="ink" cx="{x:g}" cy="244" r="4"/>')
     c.text(query_x - 20, 238, "query q = s" + _small(at + 1), 12, anchor="end")
     c.arrow((encoder_x[2] + 75, sum_y), (query_x - 50, sum_y))
     c.box(query_x, sum_y, 100, 34, "readout of\n[context; state]", "plain", size=12)
@@ -112,7 +111,7 @@ def _attention_at(c: Canvas, at: int, encoder_x, decoder_x, state_y: float) -> N
     c.box(query_x, 40, 44, 30, _seen(TARGET[at]), "output")
 
 
-def _frame(c: Canvas, xs: list[float], y: float, name: str) -> None:
+def _frame(c: Canvas, xs: Sequence[float], y: float, name: str) -> None:
     c.frame(xs[0] - 34, y - 34, xs[-1] - xs[0] + 68, 116)
     c.text(xs[0] - 30, y + 99, name, 13, anchor="start", bold=True)
 

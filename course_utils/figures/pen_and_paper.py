@@ -1,6 +1,7 @@
 """Drawings for the pen-and-paper notebook: one query, one step of self-attention, two heads."""
 
-from course_utils.figures.transformer import Canvas, Picture
+from .drawing import Canvas
+from .picture import Picture
 
 SMALL = "₁₂₃₄"
 
@@ -78,6 +79,6 @@ def two_heads() -> Picture:
     c.box(664, 95, 88, 50, "Z_total\n[4, 3]", "output")
     return c.picture(
         "X goes through two heads, each with its own W_Q, W_K and W_V. Their outputs Z1 and Z2, "
-        "four rows and two columns each, stand side by side as four columns. Times W_O they give "
+        "four rows and two columns each, are side by side as four columns. Times W_O they give "
         "Z_total, four rows and three columns."
     )

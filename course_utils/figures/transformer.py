@@ -2,102 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 
-INK, PALE, GRID = "#1b2733", "#8a97a5", "#c9d1d9"
-FILLS = {
-    "attention": "#ffd9a8",
-    "feed": "#bfe0f5",
-    "norm": "#eef3b5",
-    "word": "#f6c9d4",
-    "output": "#d5cdf0",
-    "matrix": "#e3ecf5",
-    "plain": "#ffffff",
-}
-_numbers = itertools.count()
-
-
-@dataclass
-class Picture:
-    """An SVG drawing and the same in words; a notebook shows it by itself."""
-
-    svg: str
-    words: str
-
-    def _repr_html_(self) -> str:
-        return self.svg
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self.svg, "text/plain": self.words}
-
-
-@dataclass
-class Canvas:
-    """Collects shapes; y grows downwards, as in every SVG."""
-
-    width: float
-    height: float
-    shapes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        # Each drawing on a page needs an arrow head with a name of its own.
-        self.arrow_head = f"course-arrow-{next(_numbers)}"
-
-    def box(self, x, y, width, height, text="", fill="plain", built=True, new=False, size=13):
-        """A labelled box around (x, y) as its centre; dashed and empty when not built yet."""
-        stroke = INK if built else PALE
-        style = f'fill="{FILLS[fill] if built else "#ffffff"}" stroke="{stroke}"'
-        style += f' stroke-width="{2.6 if new else 1.2}"'
-        style += "" if built else ' stroke-dasharray="4 3"'
-        self.shapes.append(
-            f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" '
-            f'height="{height:g}" rx="6" {style}/>'
-        )
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            offset = (number - (len(lines) - 1) / 2) * (size + 2)
-            self.text(x, y + offset + size / 3, line, size, stroke, bold=new)
-
-    def text(self, x, y, text, size=13, colour=INK, anchor="middle", bold=False):
-        weight = ' font-weight="bold"' if bold else ""
-        self.shapes.append(
-            f'<text x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}" '
-            f'fill="{colour}"{weight}>{html.escape(text)}</text>'
-        )
-
-    def arrow(self, *points, built=True, head=True):
-        """A line through the points, with an arrow head at the last one."""
-        path = "M" + " L".join(f"{x:g} {y:g}" for x, y in points)
-        colour = INK if built else GRID
-        tip = f' marker-end="url(#{self.arrow_head})"' if head and built else ""
-        self.shapes.append(
-            f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.4"{tip}/>'
-        )
-
-    def frame(self, x, y, width, height, built=True):
-        self.shapes.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="12" '
-            f'fill="#f7f9fb" stroke="{INK if built else GRID}" stroke-width="1"/>'
-        )
-
-    def picture(self, words: str) -> Picture:
-        alternative = html.escape(words, quote=True)
-        head = (
-            f'<marker id="{self.arrow_head}" viewBox="0 0 10 10" refX="9" refY="5" '
-            'markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
-            f'<path d="M0 0 L10 5 L0 10 z" fill="{INK}"/></marker>'
-        )
-        svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{alternative}" '
-            f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
-            'style="max-width:100%;height:auto;background:#ffffff" '
-            'font-family="Helvetica, Arial, sans-serif">'
-            f"<title>{alternative}</title><defs>{head}</defs>{''.join(self.shapes)}</svg>"
-        )
-        return Picture(svg, words)
+from .drawing import Canvas
+from .picture import Picture, from_figure
 
 
 def self_attention_diagram() -> Picture:
@@ -149,7 +57,7 @@ def heads_diagram(num_heads: int = 3) -> Picture:
     c.arrow((676, middle), (712, middle))
     return c.picture(
         f"The D columns of Q, K and V are cut into {num_heads} heads of d = D / {num_heads} "
-        "columns. Each head attends by itself. Their outputs stand side by side again, D columns, "
+        "columns. Each head attends by itself. Their outputs are side by side again, D columns, "
         "and go through W_O."
     )
 
@@ -165,82 +73,96 @@ PARTS = (
 )
 
 
+LEFT, RIGHT, WIDE = 170, 460, 170  # the middle of each stack, and the width of its boxes
+
+
 def transformer_diagram(built: Iterable[str] = PARTS, new: str = "") -> Picture:
     """The transformer with the parts that are built so far; `new` gets a thick outline."""
-    built = set(built) | ({new} if new else set())
-    strange = sorted(built - set(PARTS))
+    there = set(built) | ({new} if new else set())
+    strange = sorted(there - set(PARTS))
     if strange:
         raise ValueError(f"The diagram has no part {strange[0]!r}. It has: {', '.join(PARTS)}.")
     c = Canvas(640, 610)
-    left, right, wide = 170, 460, 170
-
-    def part(name, x, y, text, fill):
-        c.box(x, y, wide, 40, text, fill, name in built, name == new)
-
-    def add_and_norm(name, x, y):
-        c.box(x, y, wide, 24, "add and norm", "norm", name in built, size=12)
-
-    def block(name, x, y, text, fill, entry=None):
-        """A sublayer with its residual path: `y` is the bottom, where its input comes in."""
-        there = name in built
-        side = -1 if x == left else 1
-        c.arrow((x, y), (x, y - 24), built=there)
-        if entry is None:
-            for shift in (-50, 50):
-                c.arrow((x, y - 10), (x + shift, y - 10), (x + shift, y - 24), built=there)
-        part(name, x, y - 44, text, fill)
-        c.arrow((x, y - 64), (x, y - 74), built=there)
-        add_and_norm(name, x, y - 86)
-        outer = x + side * (wide / 2 + 16)
-        edge = x + side * wide / 2
-        c.arrow((x, y - 4), (outer, y - 4), (outer, y - 86), (edge, y - 86), built=there)
-
-    c.frame(40, 250, 250, 240, "encoder attention" in built)
-    c.frame(350, 130, 250, 360, "decoder attention" in built)
-    c.text(48, 266, "encoder layer × N", 12, PALE, "start")
-    c.text(592, 146, "decoder layer × N", 12, PALE, "end")
-    for x, name in ((left, "source"), (right, "target, one step late")):
-        c.text(x, 602, name, 13)
-        c.arrow((x, 588), (x, 576), built="embedding" in built)
-        part("embedding", x, 556, "words + positions", "word")
-        c.arrow((x, 536), (x, 490), built="embedding" in built, head=False)
-    block("encoder attention", left, 490, "self-attention", "attention")
-    c.arrow((left, 392), (left, 382), built="encoder feed-forward" in built, head=False)
-    block("encoder feed-forward", left, 382, "feed-forward", "feed", entry="one")
-    block("decoder attention", right, 490, "masked self-attention", "attention")
-    c.arrow((right, 392), (right, 372), built="cross-attention" in built, head=False)
-    there = "cross-attention" in built
-    c.arrow(
-        (left, 284), (left, 236), (320, 236), (320, 356), (right - 50, 356), built=there, head=False
-    )
-    c.arrow((right - 50, 356), (right - 50, 348), built=there)
-    c.arrow((320, 356), (right - 20, 356), (right - 20, 348), built=there)
-    c.text(312, 228, "memory: keys and values", 12, INK if there else GRID, "end")
-    block("cross-attention", right, 372, "cross-attention", "attention", entry="memory")
-    c.arrow((right, 274), (right, 264), built="decoder feed-forward" in built, head=False)
-    block("decoder feed-forward", right, 264, "feed-forward", "feed", entry="one")
-    done = "readout" in built
-    c.arrow((right, 166), (right, 96), built=done)
-    part("readout", right, 76, "linear: a score a word", "output")
-    c.arrow((right, 56), (right, 30), built=done)
-    c.text(right, 22, "next word", 13, INK if done else GRID)
-    there_now = ", ".join(p for p in PARTS if p in built) or "nothing"
-    missing = ", ".join(p for p in PARTS if p not in built)
+    c.frame(40, 250, 250, 240, "encoder attention" in there)
+    c.frame(350, 130, 250, 360, "decoder attention" in there)
+    c.text(48, 266, "encoder layer × N", 12, "start", built=False)
+    c.text(592, 146, "decoder layer × N", 12, "end", built=False)
+    _inputs(c, there, new)
+    _encoder(c, there, new)
+    _decoder(c, there, new)
+    so_far = ", ".join(p for p in PARTS if p in there) or "nothing"
+    missing = ", ".join(p for p in PARTS if p not in there)
     return c.picture(
         "The transformer. Left, the encoder: words and positions, then N layers of "
         "self-attention and feed-forward, each with add and norm. Right, the decoder: N layers of "
         "masked self-attention, cross-attention to the encoder's memory, and feed-forward, then "
-        f"a linear layer that scores the next word. Built so far: {there_now}."
+        f"a linear layer that scores the next word. Built so far: {so_far}."
         + (f" Still to come: {missing}." if missing else "")
         + (f" New: {new}." if new else "")
     )
 
 
-def gradient_plot(depths, sizes: dict):
+def _inputs(c: Canvas, there: set[str], new: str) -> None:
+    name, on = "embedding", "embedding" in there
+    for x, words in ((LEFT, "source"), (RIGHT, "target, one step late")):
+        c.text(x, 602, words, 13)
+        c.arrow((x, 588), (x, 576), built=on)
+        c.box(x, 556, WIDE, 40, "words + positions", "word", on, name == new)
+        c.arrow((x, 536), (x, 490), built=on, head=False)
+
+
+def _encoder(c: Canvas, there: set[str], new: str) -> None:
+    name = "encoder attention"
+    _sublayer(c, LEFT, 490, "self-attention", "attention", name in there, name == new)
+    _split_in_three(c, LEFT, 490, name in there)
+    name = "encoder feed-forward"
+    c.arrow((LEFT, 392), (LEFT, 382), built=name in there, head=False)
+    _sublayer(c, LEFT, 382, "feed-forward", "feed", name in there, name == new)
+
+
+def _decoder(c: Canvas, there: set[str], new: str) -> None:
+    name = "decoder attention"
+    _sublayer(c, RIGHT, 490, "masked self-attention", "attention", name in there, name == new)
+    _split_in_three(c, RIGHT, 490, name in there)
+    name, on = "cross-attention", "cross-attention" in there
+    c.arrow((RIGHT, 392), (RIGHT, 372), built=on, head=False)
+    c.arrow(
+        (LEFT, 284), (LEFT, 236), (320, 236), (320, 356), (RIGHT - 50, 356), built=on, head=False
+    )
+    c.arrow((RIGHT - 50, 356), (RIGHT - 50, 348), built=on)
+    c.arrow((320, 356), (RIGHT - 20, 356), (RIGHT - 20, 348), built=on)
+    c.text(312, 228, "memory: keys and values", 12, "end", built=on)
+    _sublayer(c, RIGHT, 372, "cross-attention", "attention", on, name == new)
+    name, on = "decoder feed-forward", "decoder feed-forward" in there
+    c.arrow((RIGHT, 274), (RIGHT, 264), built=on, head=False)
+    _sublayer(c, RIGHT, 264, "feed-forward", "feed", on, name == new)
+    name, on = "readout", "readout" in there
+    c.arrow((RIGHT, 166), (RIGHT, 96), built=on)
+    c.box(RIGHT, 76, WIDE, 40, "linear: a score per word", "output", on, name == new)
+    c.arrow((RIGHT, 56), (RIGHT, 30), built=on)
+    c.text(RIGHT, 22, "next word", 13, built=on)
+
+
+def _sublayer(c: Canvas, x: float, y: float, words: str, fill: str, built: bool, new: bool) -> None:
+    """A sublayer with its residual path; `y` is the bottom, where its input comes in."""
+    side = -1 if x == LEFT else 1
+    c.arrow((x, y), (x, y - 24), built=built)
+    c.box(x, y - 44, WIDE, 40, words, fill, built, new)
+    c.arrow((x, y - 64), (x, y - 74), built=built)
+    c.box(x, y - 86, WIDE, 24, "add and norm", "norm", built, size=12)
+    outer, edge = x + side * (WIDE / 2 + 16), x + side * WIDE / 2
+    c.arrow((x, y - 4), (outer, y - 4), (outer, y - 86), (edge, y - 86), built=built)
+
+
+def _split_in_three(c: Canvas, x: float, y: float, built: bool) -> None:
+    """Self-attention takes its input three times: as queries, keys and values."""
+    for shift in (-50, 50):
+        c.arrow((x, y - 10), (x + shift, y - 10), (x + shift, y - 24), built=built)
+
+
+def gradient_plot(depths: Sequence[int], sizes: Mapping) -> Picture:
     """Gradients at the bottom and the top layer, by depth: `sizes[name]` is [depths, 2]."""
     import matplotlib.pyplot as plt
-
-    from course_utils.figures.described import described
 
     figure, panels = plt.subplots(1, 2, figsize=(7.2, 2.9), sharey=True, layout="constrained")
     words = []
@@ -255,8 +177,7 @@ def gradient_plot(depths, sizes: dict):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
     panels[0].set_ylabel("size of the gradient")
-    plt.close(figure)
-    return described(
+    return from_figure(
         figure,
         f"Size of the gradient in stacks of {', '.join(map(str, depths))} layers. "
         + ". ".join(words)

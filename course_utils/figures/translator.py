@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from course_utils.figures.transformer import Canvas, Picture
+from .drawing import Canvas
+from .picture import Picture
 
 SOURCE = ("die", "Frau", "hebt", "den", "Ball", "auf")
 TARGET = ("<s>", "the", "woman", "picks")
@@ -39,8 +40,8 @@ def translator_diagram() -> Picture:
     canvas.box(250, 120, 250, 44, "attention (11): your module", "attention", new=True)
     for x, look in zip(places, LOOKS, strict=True):
         canvas.shapes.append(
-            f'<line x1="{x}" y1="259" x2="{130 + 0.55 * x:g}" y2="143" stroke="#c26a00" '
-            f'stroke-width="{0.8 + 9 * look:g}" stroke-opacity="0.75"/>'
+            f'<line class="s2" x1="{x}" y1="259" x2="{130 + 0.55 * x:g}" y2="143" '
+            f'stroke-width="{0.8 + 9 * look:g}"/>'
         )
     canvas.text(16, 152, "keys and values: all h", size=12, anchor="start")
     canvas.arrow((steps[3], 259), (steps[3], 176), (330, 176), (330, 143))
@@ -52,13 +53,8 @@ def translator_diagram() -> Picture:
     canvas.arrow((steps[3], 97), (steps[3], 58))
     canvas.text(steps[3], 46, "up", size=15, bold=True)
     canvas.text(steps[3] - 20, 46, "next word:", size=12, anchor="end")
-    canvas.text(
-        34,
-        46,
-        "thicker lines: more attention. “up” needs “hebt” and “auf”.",
-        size=12,
-        anchor="start",
-    )
+    explained = "thicker lines: more attention. “up” needs “hebt” and “auf”."
+    canvas.text(34, 46, explained, size=12, anchor="start")
     return canvas.picture(
         "The assignment's translator. The encoder, a GRU that runs from both sides, turns the "
         "words die Frau hebt den Ball auf into states h1 to h6. Its two ends start the decoder, "

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import ipywidgets as widgets
 
-from .attention_picture import editor_picture, matrix_title
+from course_utils.figures.picture import chip
+from course_utils.figures.theme import STYLE
+
+from .attention_picture import editor_fields, editor_picture, matrix_title
 from .attention_state import (
     LARGEST_SIZE,
     MASKS,
@@ -17,10 +20,8 @@ from .attention_state import (
 )
 from .challenges import CHALLENGES, ChallengeResult, challenge_setup
 from .numbers import BadNumber, exact
-from .picture import chip
 from .presets import PRESETS, preset
-from .theme import STYLE
-from .view import FULL_LABEL, View, button, menu, wrapped
+from .view import FULL_LABEL, View, button, menu, tick, wrapped
 
 _NARROWEST_CELL = 58
 _CHOICES = ("scale", "rule", "temperature", "mask", "seen")
@@ -84,6 +85,35 @@ class AttentionEditor(View):
     # Controls --------------------------------------------------------------------------------
 
     def _make_controls(self) -> None:
+        self._make_starts()
+        self._make_choices()
+        self._make_texts()
+        self._size_row = wrapped([])
+        self._grids = widgets.Box(
+            layout=widgets.Layout(flex_flow="row wrap", align_items="flex-start", width="100%")
+        )
+        self._mask_grid = widgets.VBox(layout=widgets.Layout(display="none"))
+        starts = [self._preset, self._challenge, self._undo, self._redo, self._reset, self._copy]
+        choices = [
+            self._source, self._scale, self._rule, self._temperature, self._mask, self._heads
+        ]  # fmt: skip
+        self.widget = widgets.VBox(
+            [
+                wrapped(starts),
+                wrapped(choices),
+                self._size_row,
+                self._code,
+                self._message,
+                self._grids,
+                self._mask_grid,
+                self._answers,
+                self.picture,
+            ],
+            layout=widgets.Layout(width="100%"),
+        )
+
+    def _make_starts(self) -> None:
+        """Where to start from, and the way through what was done."""
         presets = [("your own", ""), *((p.label, name) for name, p in PRESETS.items())]
         challenges = [("none", ""), *((c.title, name) for name, c in CHALLENGES.items())]
         self._preset = menu("Start from", presets, "300px")
@@ -94,12 +124,18 @@ class AttentionEditor(View):
         self._copy = widgets.ToggleButton(
             description="Copy as code", layout=widgets.Layout(width="120px")
         )
-        self._source = menu(
-            "Edit", [("X, W_Q, W_K, W_V", False), ("Q, K, V directly", True)], "220px"
-        )
-        self._scale = widgets.Checkbox(
-            description="divide by √d", indent=False, layout=widgets.Layout(width="120px")
-        )
+        self._on_value(self._preset, self._load_preset)
+        self._on_value(self._challenge, self._load_challenge)
+        self._undo.on_click(lambda _: self._change(self.state.undo))
+        self._redo.on_click(lambda _: self._change(self.state.redo))
+        self._reset.on_click(lambda _: self._change(self.state.reset))
+        self._copy.observe(lambda _: self._refresh(), "value")
+
+    def _make_choices(self) -> None:
+        """What decides the numbers, apart from the matrices."""
+        sources = [("X, W_Q, W_K, W_V", False), ("Q, K, V directly", True)]
+        self._source = menu("Edit", sources, "220px")
+        self._scale = tick("divide by √d", "120px")
         self._rule = menu("Weights by", RULES, "170px")
         self._temperature = widgets.Text(
             description="Temperature",
@@ -109,19 +145,29 @@ class AttentionEditor(View):
         )
         self._mask = menu("Mask", MASKS, "150px")
         self._heads = menu("Heads", [1, 2], "110px")
-        self._sizes = {
-            size: menu(
-                words,
-                list(range(1 if size == "queries" else SMALLEST_SIZE, LARGEST_SIZE + 1)),
-                "150px",
-            )
-            for size, words in _SIZE_WORDS.items()
-        }
-        self._size_row = wrapped([])
-        self._grids = widgets.Box(
-            layout=widgets.Layout(flex_flow="row wrap", align_items="flex-start", width="100%")
+        for control, act in (
+            (self._source, self.state.set_direct),
+            (self._scale, self.state.set_scale),
+            (self._rule, self.state.set_rule),
+            (self._mask, self.state.set_mask),
+            (self._heads, self.state.set_heads),
+        ):
+            self._on_value(control, act)
+        self._temperature.observe(
+            lambda change: self._typed(
+                "Temperature", self._temperature, self.state.set_temperature, change["new"]
+            ),
+            "value",
         )
-        self._mask_grid = widgets.VBox(layout=widgets.Layout(display="none"))
+        self._sizes = {}
+        for size, words in _SIZE_WORDS.items():
+            smallest = 1 if size == "queries" else SMALLEST_SIZE
+            choice = menu(words, list(range(smallest, LARGEST_SIZE + 1)), "150px")
+            self._on_value(choice, lambda length, size=size: self.state.resize(size, length))
+            self._sizes[size] = choice
+
+    def _make_texts(self) -> None:
+        """What the editor has to say: a message, its code, the lines for the answer."""
         self._message = widgets.HTML()
         self._code = widgets.Textarea(
             description="Code",
@@ -136,59 +182,6 @@ class AttentionEditor(View):
         )
         for box in (self._code, self._answers):
             box.add_class("cw-code")
-
-        self._on_value(self._preset, self._load_preset)
-        self._on_value(self._challenge, self._load_challenge)
-        self._undo.on_click(lambda _: self._change(self.state.undo))
-        self._redo.on_click(lambda _: self._change(self.state.redo))
-        self._reset.on_click(lambda _: self._change(self.state.reset))
-        self._copy.observe(lambda _: self._refresh(), "value")
-        self._on_value(self._source, self.state.set_direct)
-        self._on_value(self._scale, self.state.set_scale)
-        self._on_value(self._rule, self.state.set_rule)
-        self._on_value(self._mask, self.state.set_mask)
-        self._on_value(self._heads, self.state.set_heads)
-        self._temperature.observe(
-            lambda change: self._typed(
-                "Temperature", self._temperature, self.state.set_temperature, change["new"]
-            ),
-            "value",
-        )
-        for size, choice in self._sizes.items():
-            self._on_value(choice, lambda length, size=size: self.state.resize(size, length))
-
-        self.widget = widgets.VBox(
-            [
-                wrapped(
-                    [
-                        self._preset,
-                        self._challenge,
-                        self._undo,
-                        self._redo,
-                        self._reset,
-                        self._copy,
-                    ]
-                ),
-                wrapped(
-                    [
-                        self._source,
-                        self._scale,
-                        self._rule,
-                        self._temperature,
-                        self._mask,
-                        self._heads,
-                    ]
-                ),
-                self._size_row,
-                self._code,
-                self._message,
-                self._grids,
-                self._mask_grid,
-                self._answers,
-                self.picture,
-            ],
-            layout=widgets.Layout(width="100%"),
-        )
 
     def _on_value(self, control: widgets.Widget, act) -> None:
         control.observe(lambda change: self._change(lambda: act(change["new"])), "value")
@@ -207,7 +200,7 @@ class AttentionEditor(View):
 
     @contextmanager
     def _without_echo(self):
-        """What the program writes into a control is no edit of the student's."""
+        """What the program writes into a control is not an edit by the student."""
         self._quiet = True
         try:
             yield
@@ -258,7 +251,7 @@ class AttentionEditor(View):
         """Bring every control and the picture to what the state says."""
         state, setup = self.state, self.state.setup
         with self._without_echo():
-            # Colab's ipywidgets shows None as an empty menu, so "" stands for no challenge.
+            # Colab's ipywidgets shows None as an empty menu, so "" means no challenge.
             self._challenge.value = setup.challenge or ""
             self._preset.value = setup.origin
             self._undo.disabled = not state.history.can_undo
@@ -293,7 +286,7 @@ class AttentionEditor(View):
                 self._answers.rows = 1 + len(state.solved)
                 self._answers.value = state.answers_as_code()
         self._say(message)
-        self._draw(*editor_picture(state))
+        self._draw(editor_picture(state), editor_fields(state))
 
     def _field(self, name: str, row: int, column: int) -> widgets.Text:
         key = (name, row, column)
@@ -400,7 +393,7 @@ def _places(shape: tuple[int, int]):
 def attention_editor(
     start: str | None = None, *, challenge: str | None = None, **matrices_and_choices
 ) -> AttentionEditor:
-    """Show the editor with a preset, a challenge, or matrices of your own.
+    """Show the editor with a preset, a challenge, or your own matrices.
 
     `attention_editor("self-attention")`, `attention_editor(challenge="copy-one")` (with what the
     challenge lets you change, to go on from there: `challenge="copy-one", Q=[[...], [...]]`), or

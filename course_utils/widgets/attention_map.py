@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
-from IPython.display import HTML
 
-from .numbers import weight
-from .picture import svg, text
-from .view import Explorer, button, menu, static_html
+from course_utils.figures.chart import row_chart
+from course_utils.figures.drawing import drawing, text
+from course_utils.figures.numbers import weight
+from course_utils.figures.picture import Picture
+
+from .view import Explorer, button, menu
 
 MEAN, ALL_HEADS, ALL_ROWS = -1, -2, -1
 
@@ -94,11 +97,8 @@ def _grid(state: MapState, head: int) -> str:
     parts = [text(8, 16, heading)] if heading else []
     for j, token in enumerate(source):
         x = left + (j + 0.5) * wide
-        if slanted:
-            turn = {"transform": f"rotate(-45 {x:.1f} {top - 7:.1f})"}
-            parts.append(text(x, top - 7, token, **turn))
-        else:
-            parts.append(text(x, top - 7, token, anchor="middle"))
+        anchor = "start" if slanted else "middle"
+        parts.append(text(x, top - 7, token, anchor=anchor, slanted=slanted))
     best = found.argmax(axis=1)
     for i, row in enumerate(found.tolist()):
         y = top + i * high
@@ -121,30 +121,25 @@ def _grid(state: MapState, head: int) -> str:
     )
     words = f"Attention map{' ' + heading if heading else ''}: {'; '.join(state.strongest(head))}."
     width = max(left + columns * wide + tail, 16 + 7 * len(heading))
-    return svg(width, top + rows * high + 8, words, parts)
+    return drawing(width, top + rows * high + 8, words, parts).html
 
 
 def _row(state: MapState, head: int, row: int) -> str:
     values = state.of_head(head)[row].tolist()
-    left = 20 + 7.5 * max(len(_clipped(token)) for token in state.source)
     name = state.name_of(head)
     heading = f"{_clipped(state.target[row])} looks at" + (f" ({name})" if name else "")
-    parts = [text(8, 16, heading)]
-    for j, value in enumerate(values):
-        y = 28 + j * 22
-        parts.append(text(left - 7, y + 13, _clipped(state.source[j]), anchor="end"))
-        length = 260 * min(abs(value), 1)
-        parts.append(
-            f'<rect class="d1" x="{left:.1f}" y="{y}" width="{max(length, 1):.1f}" height="16"/>'
-        )
-        parts.append(text(left + length + 6, y + 13, weight(value)))
-    words = ", ".join(f"{token} {weight(value)}" for token, value in zip(state.source, values))
-    width = max(left + 330, 16 + 7 * len(heading))
-    return svg(width, 36 + 22 * len(values), f"{heading}: {words}.", parts)
+    told = ", ".join(f"{token} {weight(value)}" for token, value in zip(state.source, values))
+    return row_chart(
+        [*map(_clipped, state.source)],
+        values,
+        title=heading,
+        words=f"{heading}: {told}.",
+        write=weight,
+    ).html
 
 
-def map_picture(state: MapState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
+def map_picture(state: MapState) -> Picture:
+    """A map for each head that is shown, or one row of it as bars."""
     heads = state.heads_shown
     if state.row == ALL_ROWS:
         drawings = [_grid(state, head) for head in heads]
@@ -153,16 +148,12 @@ def map_picture(state: MapState) -> tuple[str, str]:
     body = f'<div class="cw-row">{"".join(drawings)}</div>'
     if state.row != ALL_ROWS:
         said = " ".join(
-            f"<b>[{_safe(token)}]</b>" if i == state.row else _safe(token)
+            f"<b>[{escape(token)}]</b>" if i == state.row else escape(token)
             for i, token in enumerate(state.target)
         )
         body = f"<p>{said}</p>" + body
     words = "; ".join(f"{state.name_of(h)} {'; '.join(state.strongest(h))}".strip() for h in heads)
-    return body, f"Attention map {state.title}: {words}."
-
-
-def _safe(token: str) -> str:
-    return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Picture(body, f"Attention map {state.title}: {words}.")
 
 
 class AttentionMap(Explorer):
@@ -190,7 +181,7 @@ class AttentionMap(Explorer):
 def _state(weights, source, target, heads, title, head) -> MapState:
     array = _as_array(weights)
     if isinstance(heads, int):
-        raise ValueError('heads takes names, one a head, as in ["head 1", "head 2"].')
+        raise ValueError('heads takes names, one per head, as in ["head 1", "head 2"].')
     names = tuple(map(str, heads or (f"head {i + 1}" for i in range(len(array)))))
     state = MapState(array, tuple(map(str, source)), tuple(map(str, target)), names, title, head)
     if not -2 <= head < len(names):
@@ -221,6 +212,6 @@ def attention_map_html(
     heads: Sequence[str] | None = None,
     title: str = "",
     head: int = ALL_HEADS,
-) -> HTML:
-    """The same picture without controls, as plain HTML that needs no kernel."""
-    return HTML(static_html(map_picture(_state(weights, source, target, heads, title, head))[0]))
+) -> Picture:
+    """The same picture without controls, which needs no kernel."""
+    return map_picture(_state(weights, source, target, heads, title, head))

@@ -4,9 +4,12 @@ from html import escape
 
 import numpy as np
 
+from course_utils.figures.chart import heat_table
+from course_utils.figures.numbers import shown, weight
+from course_utils.figures.picture import Picture, chip
+
 from .attention_state import AttentionState, Chain, Head, Setup
-from .numbers import exact, shown, weight
-from .picture import chip, matrix_table
+from .numbers import exact
 
 
 def _names(letter: str, count: int) -> list[str]:
@@ -14,8 +17,8 @@ def _names(letter: str, count: int) -> list[str]:
 
 
 def _rows_of_numbers(caption: str, matrix: np.ndarray, rows: list[str]) -> str:
-    """A table with numbered columns, so that its rows stand level with those of the maps."""
-    return matrix_table(caption, matrix, rows, _names("", matrix.shape[1]))
+    """A table with numbered columns, so that its rows are level with those of the maps."""
+    return heat_table(caption, matrix, rows, _names("", matrix.shape[1]))
 
 
 def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
@@ -30,18 +33,24 @@ def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
         ):
             caption = f"{name}{mark} = X W<sub>{name}</sub>{mark}"
             tables.append(_rows_of_numbers(caption, matrix, rows))
-    tables.append(matrix_table(f"scores = Q{mark} K{mark}ᵀ", head.scores, queries, keys))
+    tables.append(heat_table(f"scores = Q{mark} K{mark}ᵀ", head.scores, queries, keys))
     size = head.K.shape[1]
     words = f"scaled = scores / √{size}" if setup.scale else "scaled: off, as they are"
-    tables.append(matrix_table(words, head.scaled, queries, keys))
+    tables.append(heat_table(words, head.scaled, queries, keys))
     if setup.mask != "none":
-        tables.append(matrix_table(f"masked ({setup.mask})", head.masked, queries, keys))
+        tables.append(heat_table(f"masked ({setup.mask})", head.masked, queries, keys))
     rule = setup.rule
     if rule == "softmax" and setup.temperature != 1:
         rule = f"softmax, temperature {exact(setup.temperature)}"
     tables.append(
-        matrix_table(
-            f"weights = {rule}", head.weights, queries, keys, probabilities=True, mark_largest=True
+        heat_table(
+            f"weights = {rule}",
+            head.weights,
+            queries,
+            keys,
+            write=weight,
+            highest=1.0,
+            mark_largest=True,
         )
     )
     tables.append(
@@ -53,7 +62,7 @@ def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
 
 
 def _where_rows_look(chain: Chain) -> list[str]:
-    """One sentence a row: what a reader who sees no colour needs first."""
+    """One sentence per row: what a reader who sees no colour needs first."""
     sentences = []
     for number, head in enumerate(chain.heads, 1):
         which = f"head {number}, " if len(chain.heads) == 2 else ""
@@ -79,12 +88,12 @@ def _challenge_note(state: AttentionState) -> str:
         return ""
     result = challenge.judge(state.setup)
     if result.solved:
-        verdict = chip("good", f"Solved ✓ distance {shown(result.distance, 4)}")
+        verdict = chip("good", f"Solved ✓ distance {result.distance_shown}")
     else:
-        verdict = chip("note", f"Distance {shown(result.distance, 4)}")
+        verdict = chip("note", f"Distance {result.distance_shown}")
     aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}."
     if result.solved:
-        aim += " Its line stands above, to copy to your answer."
+        aim += " Its line is above, to copy to your answer."
     return (
         f"<h4>Challenge: {escape(challenge.title)}</h4><p>{escape(challenge.goal)}</p>"
         f'<p role="status">{verdict} <span class="cw-quiet">{escape(aim)}</span></p>'
@@ -94,7 +103,7 @@ def _challenge_note(state: AttentionState) -> str:
 def _inputs(setup: Setup) -> str:
     """The typed matrices and the choices, for a page that has no fields."""
     tables = "".join(
-        matrix_table(matrix_title(name, setup.heads), matrix)
+        heat_table(matrix_title(name, setup.heads), matrix)
         for name, matrix in setup.matrices.items()
     )
     choices = [
@@ -121,22 +130,28 @@ def matrix_title(name: str, heads: int) -> str:
     return title
 
 
-def editor_picture(state: AttentionState) -> tuple[str, str, str]:
-    """The picture as HTML, the same in words, and what the fields show, as HTML."""
+def _hidden_rows_note(chain: Chain) -> str:
+    if not chain.hidden_rows:
+        return ""
+    rows = " and ".join(str(i + 1) for i in chain.hidden_rows)
+    several = len(chain.hidden_rows) > 1
+    message = chip(
+        "note",
+        f"The mask hides every key from row{'s' * several} {rows}: "
+        "there is nothing to weigh, so weights and output are 0.",
+    )
+    return f"<p>{message}</p>"
+
+
+def editor_fields(state: AttentionState) -> str:
+    """What the live fields show, for a page that has none."""
+    return _inputs(state.setup) + _lines_to_copy(state)
+
+
+def editor_picture(state: AttentionState) -> Picture:
+    """The whole chain, from scores to output."""
     setup, chain = state.setup, state.chain
-    parts = [_challenge_note(state)]
-    if chain.hidden_rows:
-        rows = " and ".join(str(i + 1) for i in chain.hidden_rows)
-        several = len(chain.hidden_rows) > 1
-        parts.append(
-            "<p>"
-            + chip(
-                "note",
-                f"The mask hides every key from row{'s' * several} {rows}: "
-                "there is nothing to weigh, so weights and output are 0.",
-            )
-            + "</p>"
-        )
+    parts = [_challenge_note(state), _hidden_rows_note(chain)]
     for number, head in enumerate(chain.heads, 1):
         if setup.heads == 2:
             parts.append(f"<h4>Head {number}</h4>")
@@ -148,13 +163,11 @@ def editor_picture(state: AttentionState) -> tuple[str, str, str]:
             _names("row ", len(chain.output)),
         )
         parts.append(f'<h4>Both heads</h4><div class="cw-row">{table}</div>')
-    sentences = _where_rows_look(chain)
-    words = "; ".join(sentences[:16])
+    words = "; ".join(_where_rows_look(chain)[:16])
     if words:
         words = words[0].upper() + words[1:] + "."
         parts.append(f'<p class="cw-quiet">{escape(words)}</p>')
     output = "\n".join(
         "  ".join(shown(value) for value in row) for row in np.atleast_2d(chain.output).tolist()
     )
-    fields = _inputs(setup) + _lines_to_copy(state)
-    return "".join(parts), f"Attention editor. {words}\nOutput:\n{output}", fields
+    return Picture("".join(parts), f"Attention editor. {words}\nOutput:\n{output}")

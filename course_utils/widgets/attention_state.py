@@ -1,6 +1,6 @@
 """The state and the mathematics of the attention editor, without any picture."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -68,7 +68,8 @@ class Setup:
     def map_shape(self) -> tuple[int, int]:
         """Queries by keys."""
         sizes = self.sizes
-        return sizes.get("queries", sizes.get("tokens")), sizes.get("keys", sizes.get("tokens"))
+        tokens = sizes.get("tokens", 0)  # X has tokens; Q and K have queries and keys
+        return sizes.get("queries", tokens), sizes.get("keys", tokens)
 
     @property
     def allowed(self) -> np.ndarray:
@@ -150,47 +151,8 @@ def make_setup(
 ) -> Setup:
     """A setup from lists or arrays, or ValueError with a sentence that says what does not fit."""
     given = {name: value for name, value in matrices.items() if value is not None}
-    heads = 2 if "W_O" in given or any(name.endswith("2") for name in given) else 1
-    direct = "X" not in given
-    letters = DIRECT if direct else PROJECTED
-    names = [] if direct else ["X"]
-    names += [name + suffix for suffix in ("", "2")[:heads] for name in letters]
-    names += ["W_O"] if heads == 2 else []
-    missing, unknown = sorted(set(names) - set(given)), sorted(set(given) - set(names))
-    if missing or unknown:
-        raise ValueError(
-            "Give Q, K and V, or X with W_Q, W_K and W_V; for a second head also "
-            "the same names ending in 2, and W_O."
-            + (f" Missing: {', '.join(missing)}." if missing else "")
-            + (f" Not expected: {', '.join(unknown)}." if unknown else "")
-        )
-    arrays, sizes = {}, {}
-    for name in sorted(given, key=names.index):
-        array = np.array(given[name], dtype=float)
-        if array.ndim != 2:
-            raise ValueError(f"{name} must have rows and columns, as in [[1, 0], [0, 1]].")
-        if not np.isfinite(array).all() or np.abs(array).max(initial=0) > LARGEST:
-            raise ValueError(f"{name} has a number that is NaN or beyond {exact(LARGEST)}.")
-        for size, length in zip(_SHAPES[_base(name)], array.shape):
-            smallest = 1 if size == "queries" else SMALLEST_SIZE
-            largest = 2 * LARGEST_SIZE if size == "both heads" else LARGEST_SIZE
-            if not smallest <= length <= largest:
-                raise ValueError(
-                    f"{name} is {array.shape[0]} by {array.shape[1]}: "
-                    f"sizes go from {smallest} to {largest}."
-                )
-            if sizes.setdefault(size, length) != length:
-                raise ValueError(
-                    f"{name} is {array.shape[0]} by {array.shape[1]}, which does not fit the other "
-                    f"matrices: the size '{size}' is {sizes[size]} there."
-                )
-        array.setflags(write=False)
-        arrays[name] = array
-    if heads == 2 and sizes["both heads"] != 2 * sizes["value"]:
-        raise ValueError(
-            f"W_O has {sizes['both heads']} rows; two heads with values of size "
-            f"{sizes['value']} need {2 * sizes['value']}."
-        )
+    arrays = {name: _array(name, given[name]) for name in _names_for(given)}
+    _check_sizes(arrays)
     if rule not in RULES:
         raise ValueError(f"rule is {rule!r}; choose one of {', '.join(RULES)}.")
     if mask not in MASKS:
@@ -207,6 +169,57 @@ def make_setup(
             )
         setup = replace(setup, seen=seen)
     return setup
+
+
+def _names_for(given: Collection[str]) -> list[str]:
+    """The names of the matrices that belong together, in order, or ValueError."""
+    heads = 2 if "W_O" in given or any(name.endswith("2") for name in given) else 1
+    direct = "X" not in given
+    names = [] if direct else ["X"]
+    letters = DIRECT if direct else PROJECTED
+    names += [name + suffix for suffix in ("", "2")[:heads] for name in letters]
+    names += ["W_O"] if heads == 2 else []
+    missing, unknown = sorted(set(names) - set(given)), sorted(set(given) - set(names))
+    if missing or unknown:
+        raise ValueError(
+            "Give Q, K and V, or X with W_Q, W_K and W_V; for a second head also "
+            "the same names ending in 2, and W_O."
+            + (f" Missing: {', '.join(missing)}." if missing else "")
+            + (f" Not expected: {', '.join(unknown)}." if unknown else "")
+        )
+    return names
+
+
+def _array(name: str, value) -> np.ndarray:
+    array = np.array(value, dtype=float)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have rows and columns, as in [[1, 0], [0, 1]].")
+    if not np.isfinite(array).all() or np.abs(array).max(initial=0) > LARGEST:
+        raise ValueError(f"{name} has a number that is NaN or beyond {exact(LARGEST)}.")
+    array.setflags(write=False)
+    return array
+
+
+def _check_sizes(arrays: Mapping[str, np.ndarray]) -> None:
+    """ValueError where a matrix is too small or too large, or does not fit the others."""
+    sizes: dict[str, int] = {}
+    for name, array in arrays.items():
+        is_now = f"{name} is {array.shape[0]} by {array.shape[1]}"
+        for size, length in zip(_SHAPES[_base(name)], array.shape):
+            smallest = 1 if size == "queries" else SMALLEST_SIZE
+            largest = 2 * LARGEST_SIZE if size == "both heads" else LARGEST_SIZE
+            if not smallest <= length <= largest:
+                raise ValueError(f"{is_now}: sizes go from {smallest} to {largest}.")
+            if sizes.setdefault(size, length) != length:
+                raise ValueError(
+                    f"{is_now}, which does not fit the other matrices: the size '{size}' is "
+                    f"{sizes[size]} there."
+                )
+    if "W_O" in arrays and sizes["both heads"] != 2 * sizes["value"]:
+        raise ValueError(
+            f"W_O has {sizes['both heads']} rows; two heads with values of size "
+            f"{sizes['value']} need {2 * sizes['value']}."
+        )
 
 
 def _fit(matrix: np.ndarray, rows: int, columns: int, fill: float = 0.0) -> np.ndarray:
@@ -399,7 +412,7 @@ class AttentionState:
 
     def answers_as_code(self) -> str:
         """A line for each challenge solved so far, for the answer cell of the notebook."""
-        return "\n".join(result.line() for result in self.solved.values())
+        return "".join(f"{result.line()}\n" for result in self.solved.values())
 
     def result(self) -> dict:
         """The matrices, the choices and the numbers of the chain, as arrays."""

@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from .numbers import fixed
-from .picture import svg, text
+from course_utils.figures.drawing import drawing, text
+from course_utils.figures.numbers import fixed
+from course_utils.figures.picture import Picture
+
 from .view import Explorer, button, menu, tick
 
-_COLUMNS = 7
-_MANY = 12
+_COLUMNS = 7  # as many steps fit beside each other
+_MANY = 12  # entries in one step: from here on what was dropped is left out at first
+_WIDE, _HIGH, _BOX = 132, 44, 112  # from step to step, from row to row, and the width of a box
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,10 @@ class Node:
     parent: int | None
     kept: bool
     finished: bool
+
+    @property
+    def fate(self) -> str:
+        return "finished" if self.finished else "kept" if self.kept else "dropped"
 
 
 def _read(steps: Sequence[Sequence[Mapping]]) -> tuple[tuple[Node, ...], ...]:
@@ -64,6 +71,11 @@ class BeamState:
     step: int
     dropped: bool = True
 
+    @property
+    def columns(self) -> range:
+        """The steps that are drawn: the last few up to this one."""
+        return range(max(0, self.step - _COLUMNS + 1), self.step + 1)
+
     def path(self, step: int, place: int) -> list[tuple[int, int]]:
         """The nodes from the first step to this one."""
         way = []
@@ -92,56 +104,58 @@ class BeamState:
         return max(open_now + ended, key=lambda at: self.steps[at[0]][at[1]].score)
 
 
-def _drawing(state: BeamState) -> str:
-    wide, high, box = 132, 44, 112
-    first = max(0, state.step - _COLUMNS + 1)
-    columns = range(first, state.step + 1)
-    best = set(state.path(*state.best))
-    place: dict[tuple[int, int], tuple[float, float]] = {}
-    tallest = 1
-    for s in columns:
-        seen = [p for p, node in enumerate(state.steps[s]) if node.kept or state.dropped]
-        seen.sort(key=lambda p: -state.steps[s][p].score)
-        tallest = max(tallest, len(seen))
+Place = tuple[int, int]  # the step, and the place of a node in it
+
+
+def _left(state: BeamState, step: int) -> int:
+    return 12 + (step - state.columns[0]) * _WIDE
+
+
+def _layout(state: BeamState) -> dict[Place, tuple[int, int]]:
+    """The upper left corner of each node that is drawn: the last few steps, best first."""
+    corners = {}
+    for s in state.columns:
+        ranked = sorted(enumerate(state.steps[s]), key=lambda entry: -entry[1].score)
+        seen = [p for p, node in ranked if node.kept or state.dropped]
         for row, p in enumerate(seen):
-            place[s, p] = (12 + (s - first) * wide, 34 + row * high)
-    parts = [
-        text(12 + (s - first) * wide, 18, f"step {s + 1}", class_="q", size=12) for s in columns
-    ]
-    for (s, p), (x, y) in place.items():
-        parent = state.steps[s][p].parent
-        if parent is not None and (s - 1, parent) in place:
-            px, py = place[s - 1, parent]
-            on_best = (s, p) in best
-            dash = "" if state.steps[s][p].kept else ' stroke-dasharray="3 3"'
+            corners[s, p] = (_left(state, s), 34 + row * _HIGH)
+    return corners
+
+
+def _stroke(on_best: bool, kept: bool, thick: float) -> str:
+    dash = "" if kept else ' stroke-dasharray="3 3"'
+    return f'class="{"s1" if on_best else "axis"}" stroke-width="{thick if on_best else 1}"{dash}'
+
+
+def _drawing(state: BeamState) -> str:
+    corners = _layout(state)
+    best = set(state.path(*state.best))
+    parts = [text(_left(state, s), 18, f"step {s + 1}", kind="q") for s in state.columns]
+    for (s, p), (x, y) in corners.items():
+        node = state.steps[s][p]
+        if node.parent is not None and (s - 1, node.parent) in corners:
+            px, py = corners[s - 1, node.parent]
             parts.append(
-                f'<path class="{"s1" if on_best else "axis"}" '
-                f'stroke-width="{3 if on_best else 1}"{dash} '
-                f'd="M{px + box} {py + 15}C{px + box + 12} {py + 15} {x - 12} {y + 15} '
+                f"<path {_stroke((s, p) in best, node.kept, 3)} "
+                f'd="M{px + _BOX} {py + 15}C{px + _BOX + 12} {py + 15} {x - 12} {y + 15} '
                 f'{x} {y + 15}"/>'
             )
-    for (s, p), (x, y) in place.items():
+    for (s, p), (x, y) in corners.items():
         node = state.steps[s][p]
-        on_best = (s, p) in best
-        dash = "" if node.kept else ' stroke-dasharray="3 3"'
         parts.append(
-            f'<rect class="{"s1" if on_best else "axis"}" '
-            f'stroke-width="{2.5 if on_best else 1}"{dash} '
-            f'x="{x}" y="{y}" width="{box}" height="32" rx="5"/>'
+            f"<rect {_stroke((s, p) in best, node.kept, 2.5)} "
+            f'x="{x}" y="{y}" width="{_BOX}" height="32" rx="5"/>'
         )
         token = node.token if len(node.token) <= 14 else node.token[:13] + "…"
-        style = {} if node.kept else {"class_": "q"}
-        parts.append(text(x + 7, y + 14, token, size=12, **style))
-        state_word = "kept" if node.kept else "dropped"
-        if node.finished:
-            state_word = "finished"
-        parts.append(text(x + 7, y + 27, f"{fixed(node.score)} {state_word}", size=10, class_="q"))
+        parts.append(text(x + 7, y + 14, token, kind="" if node.kept else "q"))
+        parts.append(text(x + 7, y + 27, f"{fixed(node.score)} {node.fate}", size=10, kind="q"))
     bs, bp = state.best
     words = (
         f"Beam search up to step {state.step + 1}. Best so far: {state.sentence(bs, bp)}, score "
         f"{fixed(state.steps[bs][bp].score)}."
     )
-    return svg(24 + len(columns) * wide, 40 + tallest * high, words, parts)
+    lowest = max((y for _, y in corners.values()), default=34)
+    return drawing(24 + len(state.columns) * _WIDE, lowest + _HIGH + 6, words, parts).html
 
 
 def _table(state: BeamState) -> str:
@@ -150,13 +164,12 @@ def _table(state: BeamState) -> str:
     rows = []
     for rank, p in enumerate(order, 1):
         node = nodes[p]
-        fate = "finished" if node.finished else "kept" if node.kept else "dropped"
         if not node.kept and not state.dropped:
             continue
         sentence = escape(state.sentence(state.step, p))
         rows.append(
             f'<tr><th scope="row">{rank}</th><td style="text-align:left;white-space:normal">{sentence}</td>'
-            f"<td>{fixed(node.score)}</td><td>{fate}</td></tr>"
+            f"<td>{fixed(node.score)}</td><td>{node.fate}</td></tr>"
         )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("score", "fate"))
     head = f'<th></th><th scope="col" style="text-align:left">sentence</th>{head}'
@@ -166,14 +179,15 @@ def _table(state: BeamState) -> str:
     )
 
 
-def beam_picture(state: BeamState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
+def beam_picture(state: BeamState) -> Picture:
+    """The tree, and the hypotheses of its last step as a table."""
     bs, bp = state.best
     best = f"Best so far: {state.sentence(bs, bp)} ({fixed(state.steps[bs][bp].score)})."
-    earlier = state.step - _COLUMNS + 1
-    note = f" Steps 1 to {earlier} are out of the picture." if earlier > 0 else ""
+    earlier = state.columns[0]
+    note = f" Steps 1 to {earlier} are out of the picture." if earlier else ""
     body = f"{_drawing(state)}<p>{escape(best + note)}</p>{_table(state)}"
-    return body, f"Beam search tree, step {state.step + 1} of {len(state.steps)}. {best}"
+    words = f"Beam search tree, step {state.step + 1} of {len(state.steps)}. {best}"
+    return Picture(body, words)
 
 
 class BeamTree(Explorer):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .numbers import shown
-from .picture import Curve, plot
-from .theme import SERIES
+from course_utils.figures.chart import Line, heat_table, line_chart
+from course_utils.figures.picture import Picture
+from course_utils.figures.theme import SERIES
+
 from .view import Explorer, menu
 
 _FIELDS = ("cell", "attention", "hidden", "length", "seed", "train_accuracy", "valid_accuracy")
@@ -85,86 +86,91 @@ def _line_name(hidden: int, attention: bool, both: bool) -> str:
     return f"{hidden}{' attention' if attention else ' no attention'}" if both else f"{hidden}"
 
 
+def _drawn(state: BottleneckState) -> list[tuple[str, int, bool, list[Point]]]:
+    """The lines that have points: name, number of the hidden size, attention, points."""
+    both = len(state.attentions) == 2
+    every = [
+        (_line_name(hidden, attention, both), number, attention, state.points(hidden, attention))
+        for attention in state.attentions
+        for number, hidden in enumerate(state.hidden_sizes)
+    ]
+    return [entry for entry in every if entry[-1]]
+
+
+def _cell(point: Point | None) -> str:
+    if point is None:
+        return "–"
+    spread = f" ± {(point.high - point.low) / 2:.2f}" if point.seeds > 1 else ""
+    return f"{point.mean:.2f}{spread}"
+
+
 def _table(state: BottleneckState) -> str:
-    head = "".join(f'<th scope="col">{length}</th>' for length in state.lengths)
-    rows = []
-    for attention in state.attentions:
-        for hidden in state.hidden_sizes:
-            by_length = {point.length: point for point in state.points(hidden, attention)}
-            if not by_length:
-                continue
-            cells = []
-            for length in state.lengths:
-                point = by_length.get(length)
-                if point is None:
-                    cells.append("<td>–</td>")
-                    continue
-                spread = f" ± {(point.high - point.low) / 2:.2f}" if point.seeds > 1 else ""
-                cells.append(
-                    f'<td class="p" style="--a:{min(max(point.mean, 0), 1):.2f}">'
-                    f"{point.mean:.2f}{spread}</td>"
-                )
-            name = _line_name(hidden, attention, len(state.attentions) == 2)
-            rows.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
-    return (
-        "<table><caption>accuracy: hidden size (row) by length (column), mean ± half the spread "
-        f"over seeds</caption><thead><tr><td style='border:0'></td>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
+    names, means, texts = [], [], []
+    for name, _, _, points in _drawn(state):
+        by_length = {point.length: point for point in points}
+        found = [by_length.get(length) for length in state.lengths]
+        names.append(name)
+        means.append([point.mean if point else np.nan for point in found])
+        texts.append([_cell(point) for point in found])
+    return heat_table(
+        "accuracy: hidden size (row) by length (column), mean ± half the spread over seeds",
+        means,
+        names,
+        [str(length) for length in state.lengths],
+        texts=texts,
+        highest=1.0,
     )
 
 
-def bottleneck_picture(state: BottleneckState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
-    curves, sentences = [], []
+def _chart(state: BottleneckState, measure: str, words: str) -> str:
     both = len(state.attentions) == 2
-    for attention in state.attentions:
-        for number, hidden in enumerate(state.hidden_sizes):
-            points = state.points(hidden, attention)
-            if not points:
-                continue
-            name = _line_name(hidden, attention, both)
-            curves.append(
-                Curve(
-                    name,
-                    [point.length for point in points],
-                    [point.mean for point in points],
-                    number % SERIES + 1,
-                    "" if attention or not both else "6 4",
-                    markers=True,
-                    low=[point.low for point in points],
-                    high=[point.high for point in points],
-                )
-            )
-            first, last = points[0], points[-1]
-            sentences.append(
-                f"hidden {name}: {first.mean:.2f} at length {first.length}, "
-                f"{last.mean:.2f} at length {last.length}"
-            )
-    measure = "validation" if state.measure == "valid_accuracy" else "training"
-    words = f"{state.cell}, {measure} accuracy: " + "; ".join(sentences) + "."
-    if not curves:
-        body = "<p>No run fits this choice.</p>"
-        return body, "Bottleneck explorer. No run fits this choice."
-    drawing = plot(
-        curves,
+    lines = [
+        Line(
+            name,
+            [point.length for point in points],
+            [point.mean for point in points],
+            number % SERIES + 1,
+            "" if attention or not both else "6 4",
+            markers=True,
+            low=[point.low for point in points],
+            high=[point.high for point in points],
+        )
+        for name, number, attention, points in _drawn(state)
+    ]
+    return line_chart(
+        lines,
         x_ticks=[(length, str(length)) for length in state.lengths],
         y_ticks=[0, 0.25, 0.5, 0.75, 1],
         x_label="length of the source",
         y_label=f"{measure} accuracy, {state.cell}; a line for each hidden size",
-        alternative=words,
-        width=640,
+        words=words,
+        width=560,
         height=320,
-    )
-    seeds = {
-        p.seeds for a in state.attentions for h in state.hidden_sizes for p in state.points(h, a)
-    }
-    note = f"Bands: smallest to largest of {shown(min(seeds))} to {shown(max(seeds))} seeds."
-    if len(seeds) == 1:
-        note = f"Bands: smallest to largest of {max(seeds)} seed{'s' if max(seeds) > 1 else ''}."
-    if both:
+    ).html
+
+
+def bottleneck_picture(state: BottleneckState) -> Picture:
+    """Accuracy against length as lines and as a table."""
+    drawn = _drawn(state)
+    if not drawn:
+        words = "No run fits this choice."
+        return Picture(f"<p>{words}</p>", f"Bottleneck explorer. {words}")
+    told = [
+        f"hidden {name}: {points[0].mean:.2f} at length {points[0].length}, "
+        f"{points[-1].mean:.2f} at length {points[-1].length}"
+        for name, _, _, points in drawn
+    ]
+    measure = "validation" if state.measure == "valid_accuracy" else "training"
+    words = f"{state.cell}, {measure} accuracy: " + "; ".join(told) + "."
+    seeds = sorted({point.seeds for *_, points in drawn for point in points})
+    few, most = seeds[0], seeds[-1]
+    count = f"{few} to {most} seeds" if few < most else f"{most} seed{'s' * (most > 1)}"
+    note = f"Bands: smallest to largest of {count}."
+    if len(state.attentions) == 2:
         note = f"Dashed lines: without attention. {note}"
-    body = f'{drawing}<p class="cw-quiet">{note}</p>{_table(state)}'
-    return body, f"Bottleneck explorer. {words}"
+    chart = _chart(state, measure, words)
+    body = f'{chart}<p class="cw-quiet">{note}</p>{_table(state)}'
+    return Picture(body, f"Bottleneck explorer. {words}")
 
 
 class BottleneckExplorer(Explorer):

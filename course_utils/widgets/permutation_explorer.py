@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 
+from course_utils.figures.chart import heat_table
+from course_utils.figures.drawing import drawing, text
+from course_utils.figures.numbers import shown
+from course_utils.figures.picture import Picture, chip
+
 from .attention_state import compute, make_setup
 from .history import History
-from .numbers import shown
-from .picture import chip, matrix_table, svg, text
 from .position_explorer import PositionState
 from .view import Explorer, button, menu, tick
 
@@ -18,7 +20,7 @@ _SIZE = 4
 
 @dataclass(frozen=True)
 class PermutationState:
-    """Tokens, the order they stand in now, and what depends on the order."""
+    """Tokens, the order they are in now, and what depends on the order."""
 
     tokens: tuple[str, ...] = ("the", "cat", "saw", "me")
     order: tuple[int, ...] = ()
@@ -63,7 +65,7 @@ class PermutationState:
 
     @property
     def moves_along(self) -> bool:
-        """True when each token has kept its output, wherever it stands."""
+        """True when each token has kept its output, wherever it is."""
         return bool(self.change.max() == 0)
 
     def moved(self, step: int) -> "PermutationState":
@@ -84,22 +86,21 @@ def _crossing(state: PermutationState) -> str:
     """Where each token went, as lines from the first order to the order of now."""
     count, step = len(state.tokens), 96
     width = 20 + count * step
-    parts = [text(10, 16, "at first", class_="q"), text(10, 118, "now", class_="q")]
+    parts = [text(10, 16, "at first", kind="q"), text(10, 118, "now", kind="q")]
     for place, token in enumerate(state.order):
         x0, x1 = 60 + token * step, 60 + place * step
         series = token % 6 + 1
         parts.append(f'<path class="s{series}" stroke-width="2" d="M{x0} 42L{x1} 82"/>')
         word = state.tokens[token][:10]
-        bold = {"font_weight": "700"} if token == state.chosen else {}
-        bold = {name.replace("_", "-"): value for name, value in bold.items()}
-        parts.append(text(x0, 36, word, anchor="middle", size=13, class_=f"t{series}", **bold))
-        parts.append(text(x1, 98, word, anchor="middle", size=13, class_=f"t{series}", **bold))
+        for x, y in ((x0, 36), (x1, 98)):
+            chosen = token == state.chosen
+            parts.append(text(x, y, word, anchor="middle", size=13, kind=f"t{series}", bold=chosen))
     words = " ".join(state.tokens[i] for i in state.order)
-    return svg(width, 126, f"The order now: {words}.", parts)
+    return drawing(width, 126, f"The order now: {words}.", parts).html
 
 
-def permutation_picture(state: PermutationState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
+def permutation_picture(state: PermutationState) -> Picture:
+    """Where each token went, and its outputs before and now."""
     order = list(state.order)
     names = [f"{place + 1} {state.tokens[token]}" for place, token in enumerate(order)]
     first = [f"{place + 1} {token}" for place, token in enumerate(state.tokens)]
@@ -119,15 +120,15 @@ def permutation_picture(state: PermutationState) -> tuple[str, str]:
             f"{' and '.join(causes)} make the order matter."
         )
         kind = "bad"
-    tables = matrix_table("outputs at first", state.before, first)
-    tables += matrix_table("outputs now", state.now, names)
-    tables += matrix_table("change of each token's output", state.change[:, None], names)
+    tables = heat_table("outputs at first", state.before, first)
+    tables += heat_table("outputs now", state.now, names)
+    tables += heat_table("change of each token's output", state.change[:, None], names)
     body = (
         f'<p role="status">{chip(kind, verdict)}</p>{_crossing(state)}'
         f'<div class="cw-row">{tables}</div>'
     )
     words = " ".join(state.tokens[i] for i in order)
-    return body, f"Permutation explorer. Order now: {escape(words)}. {verdict}"
+    return Picture(body, f"Permutation explorer. Order now: {words}. {verdict}")
 
 
 class PermutationExplorer(Explorer):

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .numbers import shown
-from .picture import Curve, matrix_table, plot, svg, text
+from course_utils.figures.chart import Line, heat_table, line_chart
+from course_utils.figures.drawing import drawing, text
+from course_utils.figures.numbers import shown
+from course_utils.figures.picture import Picture
+
 from .view import Explorer, menu
 
 SIZES = (4, 8, 16, 32, 64)
@@ -34,7 +37,7 @@ class PositionState:
 
     @property
     def turns(self) -> np.ndarray:
-        """Each position as points on size / 2 circles, one a frequency."""
+        """Each position as points on size / 2 circles, one per frequency."""
         speed = self.base ** -np.linspace(0, 1, self.size // 2, endpoint=False)
         return np.exp(1j * np.outer(np.arange(self.length), speed))
 
@@ -52,7 +55,7 @@ class PositionState:
 
     @property
     def wavelength(self) -> float:
-        """After how many positions the chosen pair comes round again."""
+        """The number of positions after which the chosen pair wraps around."""
         return float(2 * np.pi * self.base ** (2 * self.pair / self.size))
 
 
@@ -71,12 +74,12 @@ def _heat_map(state: PositionState) -> str:
     ticks = sorted({0, state.length // 4, state.length // 2, 3 * state.length // 4})
     for t in [*ticks, state.length - 1]:
         parts.append(
-            text(left - 6, top + (t + 0.5) * high + 4, str(t), anchor="end", size=11, class_="q")
+            text(left - 6, top + (t + 0.5) * high + 4, str(t), anchor="end", size=11, kind="q")
         )
     bottom = top + state.length * high
     for j in (0, state.size // 2, state.size - 1):
         parts.append(
-            text(left + (j + 0.5) * wide, bottom + 15, str(j), anchor="middle", size=11, class_="q")
+            text(left + (j + 0.5) * wide, bottom + 15, str(j), anchor="middle", size=11, kind="q")
         )
     width = state.size * wide
     parts.append(
@@ -91,61 +94,64 @@ def _heat_map(state: PositionState) -> str:
         f"Heat map of {state.length} positions by {state.size} dimensions. The first dimensions "
         "change from position to position, the last hardly at all."
     )
-    return svg(left + width + 12, bottom + 24, alternative, parts)
+    return drawing(left + width + 12, bottom + 24, alternative, parts).html
 
 
-def position_picture(state: PositionState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
-    values, similar = state.values, state.similarity
-    times = np.arange(state.length)
-    ticks = [(float(t), str(t)) for t in np.unique(np.linspace(0, state.length - 1, 5).astype(int))]
-    first = 2 * state.pair
-    waves = plot(
+def _over_positions(state: PositionState, lines: list[Line], y_label: str, words: str) -> str:
+    ends = np.unique(np.linspace(0, state.length - 1, 5).astype(int)).tolist()
+    return line_chart(
+        lines,
+        x_ticks=[(t, str(t)) for t in ends],
+        y_ticks=[-1, 0, 1],
+        x_label="position",
+        y_label=y_label,
+        words=words,
+        width=420,
+        height=190,
+        mark=(state.position, ""),
+    ).html
+
+
+def position_picture(state: PositionState) -> Picture:
+    """The heat map, two waves, and how alike positions are."""
+    values, similar, times = state.values, state.similarity, list(range(state.length))
+    first, wavelength = 2 * state.pair, shown(state.wavelength, 1)
+    waves = _over_positions(
+        state,
         [
-            Curve(f"dim {first}", times, values[:, first], 1),
-            Curve(f"dim {first + 1}", times, values[:, first + 1], 2, "6 4"),
+            Line(f"dim {first}", times, values[:, first].tolist()),
+            Line(f"dim {first + 1}", times, values[:, first + 1].tolist(), dash="6 4"),
         ],
-        x_ticks=ticks,
-        y_ticks=[-1, 0, 1],
-        x_label="position",
-        y_label=f"pair {state.pair}: sine and cosine",
-        alternative=f"Dimensions {first} and {first + 1}: a sine and a cosine that come round "
-        f"every {shown(state.wavelength, 1)} positions.",
-        width=420,
-        height=190,
-        cursor=state.position,
+        f"pair {state.pair}: sine and cosine",
+        f"Dimensions {first} and {first + 1}: a sine and a cosine that wrap around every "
+        f"{wavelength} positions.",
     )
-    order = np.argsort(-similar)
-    nearest = [int(t) for t in order if t != state.position][:2]
-    near = plot(
-        [Curve("cosine", times, similar, 3)],
-        x_ticks=ticks,
-        y_ticks=[-1, 0, 1],
-        x_label="position",
-        y_label=f"similarity to position {state.position}",
-        alternative=f"Similarity to position {state.position}: 1 at itself, next highest at "
-        f"positions {nearest[0]} and {nearest[-1]}.",
-        width=420,
-        height=190,
-        cursor=state.position,
+    nearest = [t for t in np.argsort(-similar).tolist() if t != state.position][:2]
+    near = _over_positions(
+        state,
+        [Line("cosine", times, similar.tolist(), series=3)],
+        f"similarity to position {state.position}",
+        f"Similarity to position {state.position}: 1 at itself, next highest at positions "
+        f"{nearest[0]} and {nearest[-1]}.",
     )
-    shown_dims = min(state.size, 16)
-    row = matrix_table(
+    dims = min(state.size, 16)
+    row = heat_table(
         f"position {state.position}"
-        + (f", first {shown_dims} of {state.size} dimensions" if state.size > shown_dims else ""),
-        np.round(values[state.position, :shown_dims], 2),
-        columns=[str(j) for j in range(shown_dims)],
+        + (f", first {dims} of {state.size} dimensions" if state.size > dims else ""),
+        np.round(values[state.position, :dims], 2),
+        columns=[str(j) for j in range(dims)],
     )
+    slowest = shown(2 * np.pi * state.base ** (1 - 2 / state.size), 0)
     words = (
-        f"Pair {state.pair} comes round every {shown(state.wavelength, 1)} positions; the slowest "
-        f"pair every {shown(2 * np.pi * state.base ** (1 - 2 / state.size), 0)}. "
-        f"Position {state.position} is most like positions {nearest[0]} and {nearest[-1]}."
+        f"Pair {state.pair} wraps around every {wavelength} positions; the slowest pair every "
+        f"{slowest}. Position {state.position} is most like positions {nearest[0]} and "
+        f"{nearest[-1]}."
     )
     body = (
         f'<div class="cw-row">{_heat_map(state)}<div>{waves}{near}</div></div>'
         f'{row}<p class="cw-quiet">{words}</p>'
     )
-    return body, f"Position explorer. {words}"
+    return Picture(body, f"Position explorer. {words}")
 
 
 class PositionExplorer(Explorer):

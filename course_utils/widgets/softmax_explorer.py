@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import ipywidgets as widgets
 import numpy as np
 
-from .numbers import BadNumber, exact, parse_number, shown, weight
-from .picture import Curve, chip, matrix_table, plot, svg, text
+from course_utils.figures.chart import Line, bar_chart, heat_table, line_chart
+from course_utils.figures.numbers import shown, weight
+from course_utils.figures.picture import Picture, chip
+
+from .numbers import BadNumber, exact, parse_number
 from .view import FULL_LABEL, Explorer, menu, tick
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -66,57 +69,41 @@ class SoftmaxState:
 
 
 def _bars(state: SoftmaxState) -> str:
-    found = state.weights()
-    step, high, base = 62, 130.0, 168
-    parts = []
-    for i, value in enumerate(found.tolist()):
-        x = 24 + i * step
-        parts.append(
-            f'<rect class="d1" x="{x}" y="{base - high * value:.1f}" width="42" '
-            f'height="{max(high * value, 1):.1f}"/>'
-        )
-        parts.append(text(x + 21, base - high * value - 5, weight(value), anchor="middle"))
-        parts.append(text(x + 21, base + 16, f"k{i + 1}", anchor="middle", class_="q"))
-    width = 32 + len(found) * step
-    parts.append(f'<path class="axis" d="M14 {base}H{width - 8}"/>')
-    parts.append(text(14, 16, "weights"))
-    words = ", ".join(f"key {i + 1} {weight(value)}" for i, value in enumerate(found.tolist()))
-    return svg(width, base + 26, f"Weights: {words}.", parts)
+    found = state.weights().tolist()
+    told = ", ".join(f"key {i} {weight(value)}" for i, value in enumerate(found, 1))
+    names = [f"k{i}" for i in range(1, len(found) + 1)]
+    return bar_chart(
+        names, found, title="weights", words=f"Weights: {told}.", write=weight, highest=1.0
+    ).html
 
 
-def _gradient_curves(state: SoftmaxState) -> str:
-    xs = np.log2(SIZES)
-    curves = []
-    for label, scaled, series, dash in (
-        ("divided by √d", True, 1, ""),
-        ("not divided", False, 2, "6 4"),
-    ):
-        ys = [float(np.abs(state.gradient(size, scaled)).max()) for size in SIZES]
-        curves.append(Curve(label, xs, ys, series, dash, markers=True))
-    top = max(max(curve.ys) for curve in curves)
-    limit = next(edge for edge in (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50) if edge >= top)
-    ends = {curve.label: shown(curve.ys[-1]) for curve in curves}
-    return plot(
-        curves,
+def _gradient_lines(state: SoftmaxState) -> str:
+    xs = np.log2(SIZES).tolist()
+    with_it, without = (
+        [float(np.abs(state.gradient(size, scaled)).max()) for size in SIZES]
+        for scaled in (True, False)
+    )
+    return line_chart(
+        [
+            Line("divided by √d", xs, with_it, markers=True),
+            Line("not divided", xs, without, dash="6 4", markers=True),
+        ],
         x_ticks=[(float(np.log2(size)), str(size)) for size in SIZES[::2]],
-        y_ticks=[0, limit / 2, limit],
         x_label="d, the size of queries and keys",
         y_label="largest gradient of the softmax",
-        alternative=f"Largest gradient against d. At d = 512 it is {ends['divided by √d']} with "
-        f"the division and {ends['not divided']} without.",
-        cursor=float(np.log2(state.size)),
-    )
+        words=f"Largest gradient against d. At d = 512 it is {shown(with_it[-1])} with the "
+        f"division and {shown(without[-1])} without.",
+        mark=(float(np.log2(state.size)), ""),
+    ).html
 
 
-def softmax_picture(state: SoftmaxState) -> tuple[str, str]:
-    """The picture as HTML, and the same in words."""
+def softmax_picture(state: SoftmaxState) -> Picture:
+    """Weights, gradients and every step of the scores."""
     keys = [f"k{i + 1}" for i in range(len(state.base))]
     largest = float(np.abs(state.gradient()).max())
     steps = np.stack([state.base * np.sqrt(state.size), state.entering()])
-    tables = matrix_table("scores, step by step", steps, ["dot products", "into softmax"], keys)
-    gradient = matrix_table(
-        "gradient: weight (row) by score (column)", state.gradient(), keys, keys
-    )
+    tables = heat_table("scores, step by step", steps, ["dot products", "into softmax"], keys)
+    gradient = heat_table("gradient: weight (row) by score (column)", state.gradient(), keys, keys)
     if largest < 0.001:
         verdict = chip("bad", "The softmax is saturated: almost no gradient reaches the scores.")
     elif largest < 0.05:
@@ -130,10 +117,10 @@ def softmax_picture(state: SoftmaxState) -> tuple[str, str]:
     )
     body = (
         f"<p>{verdict}</p>"
-        f'<div class="cw-row">{_bars(state)}{_gradient_curves(state)}</div>'
+        f'<div class="cw-row">{_bars(state)}{_gradient_lines(state)}</div>'
         f'<div class="cw-row">{tables}{gradient}</div><p class="cw-quiet">{facts}</p>'
     )
-    return body, f"Softmax explorer. {facts}"
+    return Picture(body, f"Softmax explorer. {facts}")
 
 
 class SoftmaxExplorer(Explorer):

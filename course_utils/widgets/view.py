@@ -1,7 +1,7 @@
 """What all widgets share: a live picture, and the same picture kept in the saved notebook.
 
-A live view needs a kernel. So beside it stands a second output, plain HTML, that is hidden as long
-as the live picture is on the page. A notebook opened without a kernel, or exported, shows that one.
+A live view needs a kernel. So a second output follows it, plain HTML, which is hidden as long as the
+live picture is on the page. A notebook opened without a kernel, or exported, shows that one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +12,10 @@ from uuid import uuid4
 import ipywidgets as widgets
 from IPython.display import display
 
-from .picture import chip
-from .theme import CONTROL_STYLE, STYLE
+from course_utils.figures.picture import Picture, chip
+from course_utils.figures.theme import STYLE
+
+from .control_style import CONTROL_STYLE
 
 # The whole label is shown, however long it is.
 FULL_LABEL = {"description_width": "initial"}
@@ -54,11 +56,6 @@ def wrapped(children) -> widgets.Box:
     )
 
 
-def static_html(body: str) -> str:
-    """A picture that needs nothing but a browser."""
-    return f'{STYLE}<div class="cw">{body}</div>'
-
-
 class View:
     """A widget that a notebook shows; `widget` is its ipywidgets tree."""
 
@@ -67,27 +64,25 @@ class View:
     def __init__(self) -> None:
         self._key = uuid4().hex[:10]
         self._displayed = False
-        self._body = ""
-        self._words = self.title
+        self.kept = Picture("", self.title)
         self.picture = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
         self.widget: widgets.Widget = self.picture
 
-    def _draw(self, body: str, words: str, controls: str = "") -> None:
+    def _draw(self, picture: Picture, controls: str = "") -> None:
         """Show a new picture, live and in the notebook.
 
-        words is its text alternative; controls is what the live controls show anyway, so that
-        only the kept picture needs it.
+        controls is what the live controls show anyway, so that only the kept picture needs it.
         """
-        self._body, self._words = controls + body, words
+        self.kept = Picture(controls + picture.html, picture.words)
         self.picture.value = (
             f"{STYLE}{CONTROL_STYLE}"
             f'<div class="cw cw-live-{self._key}" role="group" '
-            f'aria-label="{self.title}">{body}</div>'
+            f'aria-label="{self.title}">{picture.html}</div>'
         )
         if self._displayed:
-            display(self._kept(), raw=True, display_id=self._key, update=True)
+            display(self._kept_bundle(), raw=True, display_id=self._key, update=True)
 
-    def _kept(self) -> dict[str, str]:
+    def _kept_bundle(self) -> dict[str, str]:
         live, kept = f".cw-live-{self._key}", f".cw-kept-{self._key}"
         areas = [".jp-OutputArea-child", ".output_area"]
         # With a live picture the kept one goes; without, the dead widget before it goes.
@@ -97,14 +92,14 @@ class View:
         rules = "".join(f"{selector}{{display:none!important}}" for selector in hide)
         html = (
             f'{STYLE}<style>{rules}</style><div class="cw {kept[1:]}" role="group" '
-            f'aria-label="{self.title}, as it was last seen">{self._body}</div>'
+            f'aria-label="{self.title}, as it was last seen">{self.kept.html}</div>'
         )
-        return {"text/html": html, "text/plain": self._words}
+        return {"text/html": html, "text/plain": self.kept.words}
 
     @property
     def html(self) -> str:
-        """The picture as it is now, as static HTML."""
-        return static_html(self._body)
+        """The picture as it is now, as a page that needs no kernel."""
+        return self.kept.page
 
     def _ipython_display_(self) -> None:
         view = {
@@ -116,12 +111,12 @@ class View:
             },
         }
         display(view, raw=True)
-        display(self._kept(), raw=True, display_id=self._key)
+        display(self._kept_bundle(), raw=True, display_id=self._key)
         self._displayed = True
 
 
 class Explorer(View):
-    """A view whose controls each set one field of a frozen dataclass, and whose picture follows.
+    """A view in which each control sets one field of a frozen dataclass, and the picture follows.
 
     A value that the dataclass refuses (ValueError) is explained; the last good picture stays.
     """
@@ -130,7 +125,7 @@ class Explorer(View):
         self,
         state,
         controls: Mapping[str, widgets.Widget],
-        draw: Callable[[Any], tuple[str, str]],
+        draw: Callable[[Any], Picture],
         extra: Sequence[widgets.Widget] = (),
     ):
         super().__init__()
@@ -161,7 +156,7 @@ class Explorer(View):
         finally:
             self._quiet = False
         self._say("")
-        self._draw(*self._paint(state))
+        self._draw(self._paint(state))
 
     def _chosen(self, name: str, value) -> None:
         if self._quiet:

@@ -114,16 +114,18 @@ def test_a_missing_grid_is_answered_with_a_sentence(tmp_path):
 
 @pytest.mark.parametrize("picture", [one_to_one(), encoder_decoder(), encoder_decoder(True)])
 def test_drawings_carry_their_words_and_stay_inside_their_frame(picture):
-    assert 'role="img"' in picture.svg and len(picture.words) > 100
-    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture.svg).groups())
-    for x, y in re.findall(r'<(?:text|rect) x="([\d.-]+)" y="([\d.-]+)"', picture.svg):
+    assert 'role="img"' in picture.html and len(picture.words) > 100
+    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture.html).groups())
+    for x, y in re.findall(
+        r'<(?:text|rect)(?: class="[^"]*")? x="([\d.-]+)" y="([\d.-]+)"', picture.html
+    ):
         assert 0 <= float(x) <= width and 0 <= float(y) <= height
 
 
 def test_plots_and_tables_have_a_text_alternative():
     plot = curves({"a": [0.1, 0.9]}, [1, 2], x_label="length", y_label="accuracy")
-    assert 'alt="accuracy against length. a: from 0.1 to 0.9."' in plot.svg
-    assert "diagonal of ones" in tables_of_positions([[1.0]], [[0.0, 1.0]]).svg
+    assert 'aria-label="accuracy against length. a: from 0.1 to 0.9."' in plot.html
+    assert "diagonal of ones" in tables_of_positions([[1.0]], [[0.0, 1.0]]).html
     shown = table({("row", "x"): [0.2, 0.4], ("row", "y"): [1.0]}, "what")
-    assert "30% (20% to 40%)" in shown.svg
+    assert "30% (20% to 40%)" in shown.html
     assert shown.words == "row: x 30% (20% to 40%), y 100%"

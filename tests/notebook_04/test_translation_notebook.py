@@ -107,5 +107,5 @@ def test_a_watched_search_becomes_a_tree(answers):
 @pytest.mark.parametrize("draw", [translator_diagram, slides_diagram])
 def test_drawings_have_a_text_alternative(draw):
     picture = draw()
-    assert 'role="img" aria-label="' in picture.svg
+    assert 'role="img" aria-label="' in picture.html
     assert len(picture.words) > 100

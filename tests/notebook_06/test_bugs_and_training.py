@@ -131,7 +131,7 @@ def test_translations_come_back_in_the_order_of_their_sources(data):
 def test_the_diagram_says_in_words_what_is_built():
     picture = transformer_diagram(["embedding"], new="encoder attention")
     assert "Built so far: embedding, encoder attention." in picture.words
-    assert 'role="img"' in picture.svg and "aria-label" in picture.svg
+    assert 'role="img"' in picture.html and "aria-label" in picture.html
     assert "Still to come" not in transformer_diagram(PARTS).words
     with pytest.raises(ValueError, match="wheel"):
         transformer_diagram(["wheel"])

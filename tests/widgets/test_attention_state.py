@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from course_utils.figures.numbers import shown, weight
 from course_utils.widgets.attention_state import compute, make_setup, new_state
-from course_utils.widgets.numbers import BadNumber, exact, parse_number, shown, weight
+from course_utils.widgets.numbers import BadNumber, exact, parse_number
 from course_utils.widgets.presets import PRESETS, preset
 
 SMALL = st.floats(-5, 5).map(lambda value: round(value, 2))
@@ -194,6 +195,19 @@ def test_bad_input_is_explained_and_changes_nothing(typed, says):
 
 def test_a_typographic_minus_is_a_minus():
     assert parse_number(" −1.5 ") == -1.5
+
+
+@pytest.mark.parametrize(("smallest", "example"), [(-1e6, "-1.5"), (0.01, "1.5")])
+def test_the_number_that_a_message_suggests_is_one_that_is_taken(smallest, example):
+    with pytest.raises(BadNumber, match=f"such as {example}") as found:
+        parse_number("warm", smallest, 100)
+    suggested = str(found.value).split("such as ")[1].rstrip(".")
+    assert parse_number(suggested, smallest, 100) == float(example)
+
+
+def test_the_temperature_field_suggests_a_temperature():
+    with pytest.raises(BadNumber, match=r"such as 1\.5"):
+        state_of().set_temperature("warm")
 
 
 def test_a_temperature_of_zero_is_refused():

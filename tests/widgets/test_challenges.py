@@ -1,9 +1,11 @@
 """The eight challenges: each can be solved, none is solved at the start, none by a known error."""
 
+import re
+
 import numpy as np
 import pytest
 
-from course_utils.widgets import CHALLENGES, attention_editor, challenge_result
+from course_utils.widgets import CHALLENGES, ChallengeResult, attention_editor, challenge_result
 from course_utils.widgets.attention_state import new_state
 from course_utils.widgets.numbers import BadNumber
 from course_utils.widgets.presets import KEYS
@@ -109,8 +111,8 @@ def test_a_solved_challenge_shows_its_line_and_keeps_it_while_others_are_tried()
             editor._field("K", i, j).value = "0"
     zeros = "[" + ", ".join(["[0, 0, 0, 0]"] * 4) + "]"
     line = f'challenge_answers["mean-of-all"] = {{"K": {zeros}}}'
-    assert editor._answers.layout.display == "" and editor._answers.value == line
-    assert "Its line stands above" in editor.picture.value
+    assert editor._answers.layout.display == "" and editor._answers.value == f"{line}\n"
+    assert "Its line is above" in editor.picture.value
     assert "challenge_answers[" in editor.html and "challenge_answers[" not in editor.picture.value
     editor._challenge.value = "running-mean"
     editor._mask.value = "causal"
@@ -119,8 +121,27 @@ def test_a_solved_challenge_shows_its_line_and_keeps_it_while_others_are_tried()
         line,
         f'challenge_answers["running-mean"] = {{"mask": {mask}}}',
     ]
+    assert editor._answers.value.endswith("}\n")  # the next line starts as a line
     editor._mask.value = "none"
     assert "running-mean" in editor._answers.value
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-5, 1e-9, 1e-15])
+def test_an_unsolved_distance_never_looks_like_the_goal(excess):
+    result = ChallengeResult("copy-one", 0.01 + excess, 0.01, {})
+    assert not result.solved and float(result.distance_shown) > 0.01
+    assert ChallengeResult("copy-one", 0.01, 0.01, {}).distance_shown == "0.01"
+
+
+def test_the_editor_shows_that_a_distance_just_above_the_goal_is_above_it():
+    lower, upper = 2.3, 2.5  # a temperature that solves the challenge, and one that doesn't
+    for _ in range(30):
+        middle = (lower + upper) / 2
+        solved = challenge_result("half-weight", temperature=middle).solved
+        lower, upper = (middle, upper) if solved else (lower, middle)
+    picture = attention_editor(challenge="half-weight", temperature=upper).picture.value
+    shown = re.search(r"Distance ([\d.]+)<", picture)[1]
+    assert shown.startswith("0.0100") and float(shown) > 0.01
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, -2.5e-7, 123456.789012345, 1e6, -0.0])

@@ -164,11 +164,11 @@ def test_the_map_takes_tensors_and_two_dimensional_weights():
     torch = pytest.importorskip("torch")
     weights = torch.tensor([[0.9, 0.1]], requires_grad=True)
     assert ">0.90<" in attention_map(weights, ["a", "b"], ["c"]).html
-    assert ">0.90<" in attention_map_html(weights, ["a", "b"], ["c"]).data
+    assert ">0.90<" in attention_map_html(weights, ["a", "b"], ["c"]).page
 
 
 def test_markup_in_tokens_is_shown_not_run():
-    html = attention_map_html([[1.0]], ["<script>"], ["<eos>&"]).data
+    html = attention_map_html([[1.0]], ["<script>"], ["<eos>&"]).page
     assert "<script>" not in html and "&lt;script&gt;" in html
     view = attention_map([[1.0]], ["<b>"], ["<eos>"])
     view._step(+1)

@@ -107,7 +107,7 @@ def test_the_notebook_gets_the_live_view_and_the_same_picture_as_plain_html(name
     view._ipython_display_()
     (live, _), (kept, how) = published
     assert live["application/vnd.jupyter.widget-view+json"]["model_id"] == view.widget.model_id
-    assert view._body in kept["text/html"] and view._body in view.html
+    assert view.kept.html in kept["text/html"] and view.kept.html in view.html
     assert "application/vnd.jupyter.widget-view+json" not in kept
     assert kept["text/plain"].strip() and how["display_id"]
 

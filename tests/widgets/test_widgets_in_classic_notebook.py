@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_utils.widgets.numbers import shown
+from course_utils.figures.numbers import shown
 from tests.browser import open_classic, run_all_classic, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
@@ -81,7 +81,7 @@ def test_a_challenge_is_solved(page, screenshots):
     area.locator(LIVE).get_by_text("Solved").wait_for()
     area.screenshot(path=screenshots / "classic_challenge.png")
     line = area.get_by_label("Copy to your answer").input_value()
-    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}'
+    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}\n'
 
 
 def test_every_widget_is_drawn_once_and_nothing_scrolls(page, screenshots):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from nbconvert import HTMLExporter
 
-from course_utils.widgets.numbers import shown
-from course_utils.widgets.theme import DARK
+from course_utils.figures.numbers import shown
+from course_utils.figures.theme import DARK
 from tests.browser import new_page, open_lab, run_all, save, set_lab_theme, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
@@ -224,7 +224,7 @@ def test_a_challenge_is_solved_by_keyboard_and_its_distance_is_live(page, screen
     area.locator(LIVE).get_by_text("Solved").wait_for()
     area.screenshot(path=screenshots / "challenge_solved.png")
     line = area.get_by_label("Copy to your answer").input_value()
-    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}'
+    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}\n'
     assert area.get_by_label("K row 1 column 1").is_disabled()
     area.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")

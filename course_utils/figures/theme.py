@@ -1,7 +1,7 @@
 """The colours and the style sheet of all pictures, for light and for dark pages."""
 
-# Every text colour stands on "paper" or on its own "..._paper" with a contrast of at least 4.5:1,
-# and "ink" also on the strongest "plus" and "minus". tests/widgets/test_contrast.py computes it.
+# Every text colour has a contrast of at least 4.5:1 on "paper" or on its own "..._paper"; so has
+# "ink" on the strongest "plus" and "minus" and on every "box_...". test_contrast.py computes it.
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1a1a1a",
@@ -22,6 +22,14 @@ LIGHT = {
     "series4": "#7a3aa8",
     "series5": "#7a5600",
     "series6": "#9b1c50",
+    "panel": "#f7f9fb",
+    "box_attention": "#ffd9a8",
+    "box_feed": "#bfe0f5",
+    "box_norm": "#eef3b5",
+    "box_word": "#f6c9d4",
+    "box_output": "#d5cdf0",
+    "box_matrix": "#e3ecf5",
+    "box_plain": "#ffffff",
 }
 DARK = {
     "paper": "#111111",
@@ -43,11 +51,19 @@ DARK = {
     "series4": "#d0a3f5",
     "series5": "#e6c45c",
     "series6": "#ff9ec4",
+    "panel": "#1c2024",
+    "box_attention": "#6b4711",
+    "box_feed": "#14506f",
+    "box_norm": "#4d5210",
+    "box_word": "#6e2c40",
+    "box_output": "#473a80",
+    "box_matrix": "#33424f",
+    "box_plain": "#111111",
 }
 SERIES = 6
 
 # JupyterLab and nbconvert, Colab, VS Code: each says in its own way that the page is dark.
-_DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[theme="dark"]', "body.vscode-dark")
+DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[theme="dark"]', "body.vscode-dark")
 
 _RULES = """
 .cw{background:var(--cw-paper);color:var(--cw-ink);padding:6px 8px;font-size:13px;line-height:1.35;
@@ -86,21 +102,12 @@ border-color:transparent}
 .cw svg .p{fill:rgb(var(--cw-plus) / var(--a,1))}
 .cw svg .m{fill:rgb(var(--cw-minus) / var(--a,1))}
 .cw svg .frame{fill:none;stroke:var(--cw-ink)}
-"""
-
-# Only for the live view: the small number fields and the mask's buttons.
-_CONTROL_RULES = """
-.cw-cell{position:relative}
-.cw-cell .widget-label{position:absolute!important;width:1px!important;height:1px!important;
-overflow:hidden;clip-path:inset(50%);margin:0!important;padding:0!important}
-.cw-cell input[type="text"]{padding:0 4px!important;text-align:right;min-width:0}
-.cw-cell input[type="text"]:disabled{opacity:1!important;border-style:dotted!important}
-.cw-wrong input[type="text"]{outline:2px solid var(--cw-wrong)!important;outline-offset:-2px;
-border-style:dashed!important}
-.cw-switch{overflow:hidden!important;text-overflow:clip!important;text-align:left!important;
-padding:0 0 0 8px!important;white-space:pre!important}
-.cw-title sub{line-height:0}
-.cw-code textarea{font-family:var(--jp-code-font-family,monospace)!important;font-size:12px}
+.cw svg text.halo{paint-order:stroke;stroke:var(--cw-paper);stroke-width:3px;stroke-linejoin:round}
+.cw svg .ink{fill:var(--cw-ink)}
+.cw svg .panel{fill:var(--cw-panel);stroke:var(--cw-rule)}
+.cw svg .span{fill:var(--cw-grid);opacity:.45}
+.cw svg .arrow{fill:none;stroke:var(--cw-ink);stroke-width:1.4}
+.cw svg .later{stroke:var(--cw-rule);stroke-dasharray:4 3}
 """
 
 
@@ -117,8 +124,7 @@ def _variables(colours: dict[str, str]) -> str:
     return ";".join(pairs)
 
 
-def _style_sheet() -> str:
-    dark = ",".join(f"{page} .cw" for page in _DARK_PAGES)
+def _rules() -> str:
     series = "".join(
         f".cw svg .s{i}{{stroke:var(--cw-series{i});fill:none}}"
         f".cw svg .d{i}{{fill:var(--cw-series{i})}}"
@@ -126,22 +132,19 @@ def _style_sheet() -> str:
         f".cw svg text.t{i}{{fill:var(--cw-series{i})}}"
         for i in range(1, SERIES + 1)
     )
-    rules = f".cw{{{_variables(LIGHT)}}}{dark}{{{_variables(DARK)}}}{_RULES}{series}"
-    return "<style>" + rules.replace("\n", "") + "</style>"
-
-
-def _control_sheet() -> str:
-    dark = ",".join(f"{page} .cw-wrong" for page in _DARK_PAGES)
-    wrong = f".cw-wrong{{--cw-wrong:{LIGHT['bad_paper']}}}{dark}{{--cw-wrong:{DARK['bad_paper']}}}"
-    # The arrow that comes with the menus is black, and can't be seen on a dark page.
-    menus = ",".join(f"{page} .cw-menu select" for page in _DARK_PAGES)
-    arrow = (
-        "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'%3E%3Cpath "
-        f"fill='{DARK['ink'].replace('#', '%23')}' d='M5.2 7 9 10.8 12.8 7 14 8.2l-5 5-5-5z'/%3E%3C/svg%3E"
+    boxes = "".join(
+        f".cw svg .{name}{{fill:var(--cw-{name});stroke:var(--cw-ink)}}"
+        for name in LIGHT
+        if name.startswith("box_")
     )
-    menus += f'{{background-image:url("data:image/svg+xml,{arrow}")!important}}'
-    return "<style>" + (wrong + menus + _CONTROL_RULES).replace("\n", "") + "</style>"
+    return (boxes + series + _RULES).replace("\n", "")
 
 
+def _style_sheet() -> str:
+    dark = ",".join(f"{page} .cw" for page in DARK_PAGES)
+    return f"<style>.cw{{{_variables(LIGHT)}}}{dark}{{{_variables(DARK)}}}{RULES}</style>"
+
+
+# Without colours, for a page that sets the variables `--cw-...` itself.
+RULES = _rules()
 STYLE = _style_sheet()
-CONTROL_STYLE = _control_sheet()

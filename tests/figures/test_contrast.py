@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.widgets.theme import DARK, LIGHT, SERIES, STYLE
+from course_utils.figures.theme import DARK, LIGHT, SERIES, STYLE
 
 PALETTES = {"light": LIGHT, "dark": DARK}
 
@@ -49,6 +49,15 @@ def test_numbers_can_be_read_on_every_strength_of_a_tint(theme, tint):
     for share in (0, 0.25, 0.5, 0.75, 1):
         cell = blend(colours[tint], colours["paper"], share)
         assert contrast(colours["ink"], cell) >= 4.5
+
+
+@pytest.mark.parametrize("theme", PALETTES)
+def test_words_can_be_read_in_every_box_of_a_diagram(theme):
+    colours = PALETTES[theme]
+    papers = [name for name in colours if name.startswith("box_")] + ["panel"]
+    assert len(papers) == 8
+    assert min(contrast(colours["ink"], colours[name]) for name in papers) >= 4.5
+    assert min(contrast(colours["quiet"], colours[name]) for name in ("panel", "box_plain")) >= 4.5
 
 
 @pytest.mark.parametrize("theme", PALETTES)

@@ -1,0 +1,53 @@
+"""A picture together with the same in words: the one type for every figure of the course."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from .theme import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """HTML with its text alternative inside it, and the same in words.
+
+    A notebook shows the HTML; what can show no HTML shows the words. `html` is a part of a page
+    (a drawing, an image, a table), so that pictures can be put side by side in a larger one.
+    """
+
+    html: str
+    words: str
+
+    @property
+    def page(self) -> str:
+        """The picture with its style sheet: all that a browser needs."""
+        return f'{STYLE}<div class="cw">{self.html}</div>'
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"text/html": self.page, "text/plain": self.words}
+
+
+def from_figure(figure: Figure, words: str) -> Picture:
+    """A matplotlib figure as a picture; pyplot forgets the figure, so that it is shown once."""
+    import matplotlib.pyplot as plt
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=110, facecolor="white")
+    plt.close(figure)
+    data = base64.b64encode(file.getvalue()).decode()
+    return Picture(
+        f'<img alt="{escape(words)}" src="data:image/png;base64,{data}" style="max-width:100%">',
+        words,
+    )
+
+
+def chip(kind: str, text: str) -> str:
+    """A short message on its own background; kind is good, bad or note."""
+    return f'<span class="cw-chip cw-{kind}">{escape(text)}</span>'
