@@ -32,8 +32,8 @@ def curves(
         title=title,
         log=logarithmic,
         mark=mark,
-        width=540,
-        height=280,
+        width=480,
+        height=270,
     )
 
 
@@ -68,7 +68,9 @@ def table(cells: Mapping[tuple[str, str], Sequence[float]], corner: str) -> Pict
     """Runs as a table: `cells[row, column]` holds the accuracies of several seeds."""
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
-    head = "".join(f"<th scope='col'>{escape(column)}</th>" for column in columns)
+    head = "".join(
+        f"<th scope='col' style='text-align:left'>{escape(column)}</th>" for column in columns
+    )
     body, words = [], []
     for row in rows:
         values = [

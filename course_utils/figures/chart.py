@@ -97,7 +97,7 @@ def line_chart(
     ]
     y_ticks = y_ticks or _ticks_for([y for line in lines for y in line.ys], log)
     xs = [x for line in lines for x in line.xs]
-    x_ticks = x_ticks or [(x, _number(x)) for x in round_numbers(min(xs), max(xs), inside=True)]
+    x_ticks = x_ticks or [(x, _number(x)) for x in _ticks_inside(xs)]
     xs += [x for x, _ in x_ticks]
     longest = max((len(line.label) for line in lines), default=0)
     area = _Area(
@@ -134,7 +134,7 @@ def line_words(lines: Sequence[Line], x_label: str, y_label: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
+    return f"{value:.3g}".replace("e-0", "e-").replace("-", "−")
 
 
 def round_numbers(low: float, high: float, *, inside: bool = False, most: int = 6) -> list[float]:
@@ -148,6 +148,13 @@ def round_numbers(low: float, high: float, *, inside: bool = False, most: int = 
     return [
         round(i * step, 12) for i in range(down(low / step + shift), up(high / step - shift) + 1)
     ]
+
+
+def _ticks_inside(values: Sequence[float]) -> list[float]:
+    ticks = round_numbers(min(values), max(values), inside=True)
+    # There is no epoch 1.5: between whole numbers only whole ones are named.
+    whole = all(float(value).is_integer() for value in values)
+    return [tick for tick in ticks if not whole or float(tick).is_integer()]
 
 
 def _ticks_for(values: Sequence[float], log: bool) -> list[float]:
@@ -274,7 +281,7 @@ def bar_chart(
     step: float = 62,
 ) -> Picture:
     """Upright bars with their numbers above them; a bar of `highest` fills the chart."""
-    top, base = 38.0, 168.0
+    top, base = 44.0, 174.0
     full = highest or max(values, default=0) or 1
     width = 28 + step * len(values)
     parts = [text(14, 16, title), f'<path class="axis" d="M14 {base}H{width - 14:.1f}"/>']

@@ -43,7 +43,8 @@ def translator_diagram() -> Picture:
             f'<line class="s2" x1="{x}" y1="259" x2="{130 + 0.55 * x:g}" y2="143" '
             f'stroke-width="{0.8 + 9 * look:g}"/>'
         )
-    canvas.text(16, 152, "keys and values: all h", size=12, anchor="start")
+    canvas.text(16, 128, "keys and values:", size=12, anchor="start")
+    canvas.text(16, 144, "all h", size=12, anchor="start")
     canvas.arrow((steps[3], 259), (steps[3], 176), (330, 176), (330, 143))
     canvas.text(640, 168, "query: d4", size=12)
     canvas.box(steps[3], 120, 128, 44, "softmax of\nW [a4, d4]   (12)", "output", size=12)

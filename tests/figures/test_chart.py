@@ -46,7 +46,7 @@ def test_a_line_goes_through_its_points_and_has_its_name_at_its_end():
 def test_a_line_without_words_says_where_each_series_begins_and_ends():
     lines = [Line("a", [0, 1], [0.5, 0.25]), Line("b", [0, 1], [1, 1e-5])]
     chart = line_chart(lines, x_label="x", y_label="y")
-    assert chart.words == "y against x. a: from 0.5 to 0.25; b: from 1 to 1e−05."
+    assert chart.words == "y against x. a: from 0.5 to 0.25; b: from 1 to 1e−5."
     assert line_chart(lines, x_label="x", y_label="y", words="My words.").words == "My words."
 
 
@@ -58,6 +58,11 @@ def test_every_line_has_its_own_colour_and_marker_so_that_colour_is_not_needed()
     # A path's shape is what follows its first point.
     shapes = {(tag, re.sub(r'^.*d="M[\d.]+ [\d.]+|^ c?x=.*', "", rest)) for tag, rest in found}
     assert len(shapes) == 6
+
+
+def test_between_whole_numbers_only_whole_ones_are_named():
+    html = line_chart([Line("a", [1, 2, 3], [10, 20, 30])], x_label="x", y_label="y").html
+    assert {"1", "2", "3"} <= set(texts(html)) and "1.5" not in texts(html)
 
 
 def test_names_of_lines_that_end_together_do_not_overlap():
