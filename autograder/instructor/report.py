@@ -8,11 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from autograder.grading.record import RunRecord, SubmissionRecord
 from autograder.nbgrader_parts.marks import Sheet, number
 from course_utils import register
+from course_utils.figures import theme
+from course_utils.figures.chart import bar_chart
 
 PAGES = Path(__file__).with_name("pages")
 BINS = 10
@@ -43,7 +45,7 @@ def render(
     bins = _bins(scores, max_score)
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
     return environment.get_template("report.html.j2").render(
-        style=style(),
+        style=style() + Markup(theme.RULES),
         title=_title(assignment),
         written=datetime.now().strftime("%d %B %Y, %H:%M"),
         students=len(sheets),
@@ -71,36 +73,17 @@ def render(
 
 
 def histogram(bins: list[dict]) -> Markup:
-    """Bars that say their count, with a text that says what the picture shows."""
-    width, height, floor, top = 640, 230, 190, 26
-    most = max((b["count"] for b in bins), default=0) or 1
-    step = (width - 20) / len(bins)
-    parts, spoken = [], []
-    for place, entry in enumerate(bins):
-        x, tall = 10 + place * step, (floor - top) * entry["count"] / most
-        parts.append(
-            f'<rect x="{x + 3:.1f}" y="{floor - tall:.1f}" width="{step - 6:.1f}" '
-            f'height="{tall:.1f}" rx="3"/>'
-        )
-        if entry["count"]:
-            parts.append(
-                f'<text class="value" x="{x + step / 2:.1f}" y="{floor - tall - 6:.1f}" '
-                f'text-anchor="middle">{entry["count"]}</text>'
-            )
-            spoken.append(f"{entry['count']} with {entry['label']}")
-        parts.append(
-            f'<text x="{x + step / 2:.1f}" y="{floor + 20}" text-anchor="middle">'
-            f"{escape(entry['short'])}</text>"
-        )
-    parts.append(f'<line x1="10" x2="{width - 10}" y1="{floor + 0.5}" y2="{floor + 0.5}"/>')
-    parts.append(
-        f'<text x="{width / 2}" y="{height - 2}" text-anchor="middle">points, up to</text>'
+    """Students by points, as bars that say their count."""
+    told = "; ".join(f"{b['count']} with {b['label']}" for b in bins if b["count"])
+    chart = bar_chart(
+        [b["short"] for b in bins],
+        [b["count"] for b in bins],
+        title="students",
+        x_label="points, up to",
+        words=f"Students by points: {told}.",
+        step=40,
     )
-    told = escape("Students by points: " + "; ".join(spoken) + ".")
-    return Markup(
-        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{told}">'
-        f"<title>{told}</title>{''.join(parts)}</svg>"
-    )
+    return Markup(f'<div class="cw">{chart.html}</div>')
 
 
 def _bins(scores: list[float], most: float) -> list[dict]:
