@@ -23,8 +23,9 @@ from torch import nn
 from course_utils import check, ready
 
 # %%
-import matplotlib.pyplot as plt
+from IPython.display import display
 
+from course_utils.figures.chart import Line, line_chart
 from course_utils.recurrent import answer, reversal, scoring
 from course_utils.widgets import attention_map
 
@@ -59,7 +60,7 @@ for source, target in zip(batch.source, batch.wanted):
 # %%
 print("strings of", reversal.LENGTHS[0], "to", reversal.LENGTHS[-1], "letters")
 print("hidden size", reversal.HIDDEN, "· learning rate", reversal.LEARNING_RATE)
-print(reversal.EPOCHS[budget], "epochs of", reversal.BATCHES, "batches of", reversal.BATCH)
+print("epochs:", reversal.EPOCHS[budget], "· each of", reversal.BATCHES, "batches of", reversal.BATCH)
 
 # %% [markdown]
 # ### Train without attention (about a minute)
@@ -242,13 +243,19 @@ def by_length(model):
 
 
 if ready("dot-prod-attention"):
-    figure, axes = plt.subplots(figsize=(6.5, 3.2))
-    axes.axvspan(reversal.LENGTHS[0], reversal.LENGTHS[-1], color="0.9", label="trained on")
-    axes.plot(lengths, by_length(plain), "o--", label="without attention")
-    axes.plot(lengths, by_length(attentive), "s-", label="with attention")
-    axes.set(xlabel="letters in the string", ylabel="share of letters right", ylim=(0, 1.03))
-    axes.legend()
-    plt.show()
+    lines = [
+        Line("without attention", lengths, by_length(plain), dash="6 4", markers=True),
+        Line("with attention", lengths, by_length(attentive), markers=True),
+    ]
+    display(
+        line_chart(
+            lines,
+            x_label="letters in the string",
+            y_label="share of letters right",
+            y_ticks=[0, 0.25, 0.5, 0.75, 1],
+            span=(reversal.LENGTHS[0], reversal.LENGTHS[-1], "trained on"),
+        )
+    )
 
 # %% [markdown]
 # Inside the grey band attention solves the task. Beyond it, both fall. The states are enough for a
@@ -319,12 +326,11 @@ if ready("dot-prod-attention"):
 
 # %%
 if ready("dot-prod-attention"):
-    figure, axes = plt.subplots(figsize=(6.5, 3.4))
-    for (name, losses), style in zip(curves.items(), ["-", "--", "-.", ":", "-", "--"]):
-        axes.plot(range(1, len(losses) + 1), losses, style, marker=".", label=name)
-    axes.set(xlabel="epoch", ylabel="validation loss (log scale)", yscale="log")
-    axes.legend(ncol=2)
-    plt.show()
+    lines = [
+        Line(name, range(1, len(losses) + 1), losses, markers=True)
+        for name, losses in curves.items()
+    ]
+    display(line_chart(lines, x_label="epoch", y_label="validation loss (log scale)", log=True))
 
 # %% [markdown]
 # Read the curves with care: ten epochs, one seed, one task. Scores that compare query and key let

@@ -26,8 +26,6 @@ from course_utils import check, ready
 # %%
 from IPython.display import display
 
-from course_utils.figures.described import described
-
 # %% [markdown]
 # ## 1 From encoder-decoder to decoder-only
 #
@@ -43,15 +41,7 @@ from course_utils.figures.joined_masks import draw_masks
 
 source_words = ["der", "hund", "schläft"]
 target_words = ["<s>", "the", "dog", "sleeps"]
-display(
-    described(
-        draw_masks(source_words, target_words),
-        "Three tables of seven words by seven. A dot marks where a word may look. Left, the "
-        "encoder-decoder: source words see all source words, target words see all source words and "
-        "the target words up to themselves. Middle, causal: every word sees only the words up to "
-        "itself, so the source block is a triangle too. Right: as left, in one stack.",
-    )
-)
+draw_masks(source_words, target_words)
 
 # %% [markdown]
 # A **decoder-only** model keeps one stack of layers and one mask. Cross-attention is gone: it has
@@ -464,9 +454,9 @@ if ready("cached-self-attention"):
 from course_utils.language_model import draw_steps
 
 if ready("cached-self-attention"):
-    figure, words = draw_steps(without, cached)
-    display(described(figure, words))
-    print(words)
+    picture = draw_steps(without, cached)
+    display(picture)
+    print(picture.words)
 
 # %% [markdown]
 # Without a cache, word $t$ costs $t$ positions of work, so $n$ words cost about $n^2 / 2$. With it,
@@ -549,7 +539,7 @@ def in_words(costs, what):
 
 words = in_words(costs, "memory")
 display(
-    described(plot_costs(costs, "One training step of one layer", "megabytes kept", 1e6), words)
+    plot_costs(costs, "One training step of one layer", "megabytes kept", 1e6, words=words)
 )
 print(words)
 
@@ -574,7 +564,7 @@ from course_utils.language_model import generation_costs
 if ready("cached-self-attention"):
     costs = generation_costs(lengths, CachedSelfAttention)
     words = in_words(costs, "what is kept")
-    display(described(plot_costs(costs, "One more position", "numbers kept"), words))
+    display(plot_costs(costs, "One more position", "numbers kept", words=words))
     print(words)
 
 # %% [markdown]
@@ -613,7 +603,7 @@ for kind, model in recall_models.items():
 # %%
 from course_utils.language_model import draw_recall
 
-display(described(*draw_recall(pairs, accuracy, task)))
+draw_recall(pairs, accuracy, task)
 
 # %%
 kept_state = max(accuracy["RNN"][-1], accuracy["SSM"][-1])
@@ -749,7 +739,7 @@ for layer, row in enumerate(sharpness.tolist()):
 # %%
 from course_utils.language_model import draw_heads
 
-display(described(*draw_heads(table)))
+draw_heads(table)
 
 # %%
 import numpy as np

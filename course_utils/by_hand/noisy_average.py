@@ -1,11 +1,10 @@
 """What noise in the keys does to an average by attention: many draws, one head against two."""
 
-import base64
-import html
-import io
 from collections.abc import Sequence
 
 import numpy as np
+
+from course_utils.figures.picture import Picture, from_figure
 
 COLOURS = ("#b45309", "#1d4ed8")
 
@@ -40,19 +39,7 @@ def _array(values) -> np.ndarray:
     return np.asarray(values, dtype=float)
 
 
-class Plot:
-    """A drawing as a picture with words beside it."""
-
-    def __init__(self, png: bytes, words: str):
-        self.png, self.words = png, words
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        data = base64.b64encode(self.png).decode()
-        tag = f'<img alt="{html.escape(self.words, quote=True)}" src="data:image/png;base64,{data}"'
-        return {"text/html": f'{tag} style="max-width:100%;height:auto">', "text/plain": self.words}
-
-
-def spread_plot(clouds: dict[str, np.ndarray], title: str = "") -> Plot:
+def spread_plot(clouds: dict[str, np.ndarray], title: str = "") -> Picture:
     """Draw outputs [draws, 2] as points, where v_a = (1, 0), v_b = (0, 1) and the rest is 0."""
     from matplotlib.figure import Figure
 
@@ -79,7 +66,5 @@ def spread_plot(clouds: dict[str, np.ndarray], title: str = "") -> Plot:
     axes[0].set_ylabel("weight on $v_b$")
     if title:
         figure.suptitle(title, fontsize=12)
-    store = io.BytesIO()
-    figure.savefig(store, format="png")
     opening = "Outputs over many draws of the noise; the target is (0.5, 0.5). "
-    return Plot(store.getvalue(), opening + "; ".join(words) + ".")
+    return from_figure(figure, opening + "; ".join(words) + ".")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from course_utils.figures.picture import Picture, from_figure
 from course_utils.language_model.costs import Cost, slopes
 from course_utils.language_model.recall import Recall
 from course_utils.language_model.writing import Written
@@ -12,8 +13,8 @@ COLOURS = {"RNN": "#b4571a", "SSM": "#3d7a4a", "transformer": "#1f4e8c"}
 MARKS = {"RNN": "s", "SSM": "^", "transformer": "o"}
 
 
-def draw_steps(without: Written, cached: Written):
-    """What each step of writing cost, without and with a cache: a figure, and it in words."""
+def draw_steps(without: Written, cached: Written) -> Picture:
+    """What each step of writing cost, without and with a cache."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
@@ -28,21 +29,21 @@ def draw_steps(without: Written, cached: Written):
     axes.set_ylim(0, 1.2e3 * usual)
     axes.legend(frameon=False, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
-    plt.close(figure)
     quarter = max(1, len(without.seconds) // 4)
 
     def typical(written: Written) -> str:
         ends = (written.seconds[:quarter], written.seconds[-quarter:])
         return " and ".join(f"{1e3 * sorted(part)[len(part) // 2]:.1f}" for part in ends)
 
-    return figure, (
+    return from_figure(
+        figure,
         f"Milliseconds for a word, typical of the first {quarter} and of the last {quarter} words. "
-        f"Without cache: {typical(without)}. With cache: {typical(cached)}."
+        f"Without cache: {typical(without)}. With cache: {typical(cached)}.",
     )
 
 
-def draw_heads(table: Sequence[tuple[str, float, float]]):
-    """Heads as (name, sharpness, share of words lost without it): a figure, and it in words."""
+def draw_heads(table: Sequence[tuple[str, float, float]]) -> Picture:
+    """Heads as (name, sharpness, share of words lost without it)."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
@@ -56,13 +57,15 @@ def draw_heads(table: Sequence[tuple[str, float, float]]):
         ylabel="next words lost, in points",
     )
     axes.spines[["top", "right"]].set_visible(False)
-    plt.close(figure)
-    return figure, "Layer.head, its sharpness, points lost without its map. " + " ".join(
-        f"{name}: {sharp:.2f}, {100 * lost:.1f}." for name, sharp, lost in table
+    rows = (f"{name}: {sharp:.2f}, {100 * lost:.1f}." for name, sharp, lost in table)
+    return from_figure(
+        figure, "Layer.head, its sharpness, points lost without its map. " + " ".join(rows)
     )
 
 
-def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: float = 1.0):
+def plot_costs(
+    costs: Sequence[Cost], title: str, kept_label: str, kept_unit: float = 1.0, *, words: str
+) -> Picture:
     """Time and what is kept against length, on logarithmic scales, each line with its slope."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullLocator
@@ -98,12 +101,13 @@ def plot_costs(costs: Sequence[Cost], title: str, kept_label: str, kept_unit: fl
             frameon=False, fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
         )
     figure.suptitle(title, fontsize=10)
-    plt.close(figure)
-    return figure
+    return from_figure(figure, words)
 
 
-def draw_recall(pairs: Sequence[int], accuracy: dict[str, list[float]], task: Recall, trained=16):
-    """Right answers against the number of pairs: a figure, and it in words."""
+def draw_recall(
+    pairs: Sequence[int], accuracy: dict[str, list[float]], task: Recall, trained: int = 16
+) -> Picture:
+    """Right answers against the number of pairs."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
@@ -117,9 +121,8 @@ def draw_recall(pairs: Sequence[int], accuracy: dict[str, list[float]], task: Re
     axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.spines[["top", "right"]].set_visible(False)
-    plt.close(figure)
     rows = (
         f"{kind}: " + ", ".join(f"{n} pairs {share:.0%}" for n, share in zip(pairs, shares)) + "."
         for kind, shares in accuracy.items()
     )
-    return figure, "Share of right answers by number of pairs. " + " ".join(rows)
+    return from_figure(figure, "Share of right answers by number of pairs. " + " ".join(rows))

@@ -206,12 +206,3 @@ def gradient_by_step(model: Seq2Seq, batch: Batch) -> list[float]:
     F.cross_entropy(logits.flatten(0, 1), target.flatten()).backward()
     # The loss is a mean over the batch; a sentence's own share is what its states get.
     return [float(state.grad[0].norm(dim=-1).mean()) * len(source) for state in states]
-
-
-def spread(values: Sequence[float]) -> str:
-    """Several runs as text: the mean, and from the lowest to the highest."""
-    values = list(values)
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return f"{mean:.0%}"
-    return f"{mean:.0%} ({min(values):.0%} to {max(values):.0%})"

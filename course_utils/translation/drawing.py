@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from course_utils.data.corpus import Encoded
+from course_utils.figures.picture import Picture, from_figure
 from course_utils.translation.decoding import Translation
 from course_utils.translation.results import DOCUMENT, OTHER_REPORT, Result, summarise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class Diagram:
-    """A figure and the same in words; a notebook shows the one, a screen reader reads the other."""
-
-    figure: Figure
-    words: str
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        picture = io.BytesIO()
-        self.figure.savefig(picture, format="png", dpi=90)
-        code = base64.b64encode(picture.getvalue()).decode()
-        words = html.escape(self.words, quote=True)
-        image = f'<img alt="{words}" src="data:image/png;base64,{code}" style="max-width:100%">'
-        return {"text/html": image, "text/plain": self.words}
 
 
 def draw_attention(
@@ -43,22 +24,35 @@ def draw_attention(
     *,
     title: str = "",
     gold: Iterable[tuple[int, int]] = (),
-) -> Diagram:
+) -> Picture:
     """A row for each written word, a column for each source word, brighter where it looks.
 
     Weights of a tenth and more are in the cells as numbers. `gold` pairs get a frame.
     """
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
-
     values = np.asarray(weights, dtype=float)
     if values.shape != (len(target), len(source)):
         raise ValueError(
             f"The weights have shape {values.shape}, but there are {len(target)} target words "
             f"and {len(source)} source words."
         )
+    heading = f"Attention diagram {title}".strip()
+    words = f"{heading}\n{describe_attention(source, target, values)}"
+    return from_figure(_attention_figure(source, target, values, title, gold), words)
+
+
+def _attention_figure(
+    source: Sequence[str],
+    target: Sequence[str],
+    values: np.ndarray,
+    title: str = "",
+    gold: Iterable[tuple[int, int]] = (),
+) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
     size = (1.6 + 0.46 * len(source), 1.3 + 0.34 * len(target))
-    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
     axes.imshow(values, cmap="gray", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(source)), source, rotation=50, ha="left", rotation_mode="anchor")
     axes.set_yticks(range(len(target)), target)
@@ -78,9 +72,7 @@ def draw_attention(
         )
     if title:
         axes.set_title(title, fontsize=10, loc="left")
-    plt.close(figure)
-    heading = f"Attention diagram {title}".strip()
-    return Diagram(figure, f"{heading}\n{describe_attention(source, target, values)}")
+    return figure
 
 
 def describe_attention(source: Sequence[str], target: Sequence[str], weights) -> str:
@@ -111,14 +103,13 @@ def save_diagrams(
         if one.weights is None:
             raise ValueError("These translations do not tell where the model looked.")
         target = [*one.words, "</s>"][: len(one.weights)]
-        diagram = draw_attention(sources[place], target, one.weights)
         path = folder / f"{split}_{place:04d}.png"
-        diagram.figure.savefig(path, dpi=110)
+        _attention_figure(sources[place], target, np.asarray(one.weights)).savefig(path, dpi=110)
         paths.append(path)
     return paths
 
 
-def comparison_plot(results: Sequence[Result]) -> Diagram:
+def comparison_plot(results: Sequence[Result]) -> Picture:
     """Every run as a dot, the mean as a bar, and the two published figures beside it."""
     import matplotlib.pyplot as plt
 
@@ -145,6 +136,5 @@ def comparison_plot(results: Sequence[Result]) -> Diagram:
     axes.set_xticks(range(len(summaries)), [summary.mechanism for summary in summaries])
     axes.set(ylabel="test BLEU", ylim=(0, 44), xlim=(-0.6, len(summaries) - 0.2))
     axes.spines[["top", "right"]].set_visible(False)
-    plt.close(figure)
     means = "; ".join(f"{s.mechanism} {s.bleu_mean:.1f} over {s.runs} runs" for s in summaries)
-    return Diagram(figure, f"Test BLEU by mechanism, mean of the runs: {means}.")
+    return from_figure(figure, f"Test BLEU by mechanism, mean of the runs: {means}.")

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.data.string_tasks import change_case
-from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
+from course_utils.figures.bottleneck_plots import curves, spread, table, tables_of_positions
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
 from course_utils.recurrent import bottleneck
 from course_utils.recurrent.bottleneck import (
@@ -16,7 +16,6 @@ from course_utils.recurrent.bottleneck import (
     gradient_by_step,
     load_grid,
     probe_bottleneck,
-    spread,
     train,
 )
 from course_utils.recurrent.seq2seq import Seq2Seq

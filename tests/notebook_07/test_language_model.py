@@ -145,7 +145,7 @@ def test_the_solution_in_the_source_passes_the_hidden_check(solution):
 
 def test_the_pictures_say_in_words_what_they_show():
     slow, fast = Written([1] * 8, [0.001 * n for n in range(1, 9)]), Written([1] * 8, [0.002] * 8)
-    _, words = draw_steps(slow, fast)
+    words = draw_steps(slow, fast).words
     assert "Without cache: 2.0 and 8.0. With cache: 2.0 and 2.0." in words
-    _, words = draw_heads([("1.1", 0.25, 0.013), ("1.2", 0.75, -0.002)])
+    words = draw_heads([("1.1", 0.25, 0.013), ("1.2", 0.75, -0.002)]).words
     assert "1.1: 0.25, 1.3. 1.2: 0.75, -0.2." in words

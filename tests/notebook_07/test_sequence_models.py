@@ -113,5 +113,5 @@ def test_attention_learns_to_recall_in_a_few_steps():
 
 
 def test_the_recall_picture_says_in_words_what_it_shows():
-    _, words = draw_recall([2, 4], {"RNN": [0.5, 0.25], "SSM": [0.6, 0.3]}, Recall())
+    words = draw_recall([2, 4], {"RNN": [0.5, 0.25], "SSM": [0.6, 0.3]}, Recall()).words
     assert "RNN: 2 pairs 50%, 4 pairs 25%. SSM: 2 pairs 60%, 4 pairs 30%." in words
