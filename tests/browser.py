@@ -20,11 +20,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import nbformat
 import pytest
@@ -37,6 +39,10 @@ CHROMIUM_ARGUMENTS = [
     "--disable-background-networking",
     "--no-first-run",
 ]
+# Everything waits for what it needs, and gives up only where nothing will come any more: on a machine
+# that is busy with other things a kernel may take a minute to answer.
+PATIENCE = 300  # seconds
+TRIES = 3
 COLAB_PYTHON = Path(os.environ.get("COLAB_PYTHON", ROOT / ".venv-colab" / "bin" / "python"))
 
 
@@ -55,17 +61,41 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _wait_until_up(process: subprocess.Popen, url: str, log: Path, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+Started = TypeVar("Started")
+
+
+def started(what: str, start: Callable[[], Started]) -> Started:
+    """What `start` gives; if it fails it is tried again, and pytest reports that as a warning."""
+    for left in reversed(range(TRIES)):
+        try:
+            return start()
+        except Exception as problem:
+            if not left:
+                raise
+            warnings.warn(f"{what} did not start and is tried again: {problem}", stacklevel=2)
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _wait_until_up(process: subprocess.Popen, url: str, log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"The notebook server ended at once:\n{log.read_text()[-2000:]}")
         try:
-            with urllib.request.urlopen(url, timeout=2):
+            with urllib.request.urlopen(url, timeout=30):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
     raise RuntimeError(f"The notebook server did not answer:\n{log.read_text()[-2000:]}")
+
+
+def _stop(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _settle_lab(settings: Path) -> None:
@@ -80,9 +110,32 @@ def _settle_lab(settings: Path) -> None:
         path.write_text(json.dumps(values))
 
 
-@contextmanager
-def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[Server]:
-    """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port."""
+def _options(application: str, folder: Path, port: int, token: str) -> list[str]:
+    options = ["--no-browser", f"--port={port}", "--ip=127.0.0.1"]
+    options.append(f"--MappingKernelManager.kernel_info_timeout={PATIENCE}")
+    if application == "jupyterlab":
+        options += [
+            f"--IdentityProvider.token={token}",
+            f"--ServerApp.root_dir={folder}",
+            "--ServerApp.port_retries=0",  # a taken port is ours to replace: we must know the port
+            "--LabApp.news_url=",
+            "--LabApp.expose_app_in_browser=True",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ]
+    else:
+        options += [
+            f"--NotebookApp.token={token}",
+            f"--notebook-dir={folder}",
+            "--NotebookApp.port_retries=0",
+        ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    return options
+
+
+def _start_server(
+    folder: Path, python: Path, application: str, log: Path
+) -> tuple[subprocess.Popen, Server]:
     port, token = _free_port(), secrets.token_hex(16)
     private = log.parent
     environment = {
@@ -97,38 +150,33 @@ def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[S
         "OMP_NUM_THREADS": "1",
     }
     _settle_lab(private / "settings")
-    options = ["--no-browser", f"--port={port}", "--ip=127.0.0.1"]
-    if application == "jupyterlab":
-        options += [
-            f"--IdentityProvider.token={token}",
-            f"--ServerApp.root_dir={folder}",
-            "--LabApp.news_url=",
-            "--LabApp.expose_app_in_browser=True",
-            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        ]
-    else:
-        options += [f"--NotebookApp.token={token}", f"--notebook-dir={folder}"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.append("--allow-root")
     with log.open("w") as output:
         process = subprocess.Popen(
-            [str(python), "-m", application, *options],
+            [str(python), "-m", application, *_options(application, folder, port, token)],
             env=environment,
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        try:
-            address = f"http://127.0.0.1:{port}"
-            _wait_until_up(process, f"{address}/api?token={token}", log, 60)
-            yield Server(address, token, folder)
-        finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_up(process, f"{address}/api?token={token}", log)
+    except BaseException:
+        _stop(process)
+        raise
+    return process, Server(address, token, folder)
+
+
+@contextmanager
+def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[Server]:
+    """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port."""
+    process, server = started(
+        "The notebook server", lambda: _start_server(folder, python, application, log)
+    )
+    try:
+        yield server
+    finally:
+        _stop(process)
 
 
 @pytest.fixture(scope="session")
@@ -142,13 +190,18 @@ def browser():
 
 @cache
 def _chromium():
-    # Test modules import the fixture, and each would start a playwright of its own; a process
-    # can have but one. `close_browser` ends it with the session.
+    # Test modules import the fixture, and each would start its own playwright; a process can have
+    # only one. `close_browser` ends it with the session.
     from playwright.sync_api import sync_playwright
 
     driver = sync_playwright().start()
     _running.append(driver)
-    return driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+    return started(
+        "Chromium",
+        lambda: driver.chromium.launch(
+            executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS, timeout=PATIENCE * 1000
+        ),
+    )
 
 
 _running: list = []
@@ -163,7 +216,7 @@ def close_browser() -> None:
 
 @pytest.fixture(scope="session")
 def jupyter_lab(tmp_path_factory):
-    """JupyterLab over an empty folder of its own."""
+    """JupyterLab over an empty folder."""
     folder = tmp_path_factory.mktemp("lab-notebooks")
     log = tmp_path_factory.mktemp("lab-private") / "server.log"
     with serve(folder, Path(sys.executable), "jupyterlab", log) as server:
@@ -200,9 +253,9 @@ def write_notebook(path: Path, *cells: str) -> Path:
 
 
 def new_page(browser, width: int = 1280, height: int = 1400):
-    """An empty page with a window of its own, closed when the browser is."""
+    """An empty page in its own window, closed when the browser is."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
-    page.set_default_timeout(60_000)  # patience for a machine that is busy with other things
+    page.set_default_timeout(PATIENCE * 1000)
     return page
 
 
@@ -212,19 +265,27 @@ def open_lab(browser, server: Server, name: str, *, page=None):
     page.goto(f"{server.address}/doc/tree/{name}?token={server.token}&reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     # The indicator is idle before the kernel listens, so ask the kernel something first.
-    page.evaluate(
+    _answer(
+        page,
         """async () => {
             const panel = jupyterapp.shell.currentWidget
             await panel.sessionContext.ready
             await panel.sessionContext.session?.kernel?.info
-        }"""
+        }""",
     )
     return page
 
 
+def _answer(page, script: str, argument=None):
+    """What a script answers, however long it takes; playwright itself would wait for ever."""
+    late = f"new Promise((_, fail) => setTimeout(() => fail('no answer'), {PATIENCE * 1000}))"
+    return page.evaluate(f"argument => Promise.race([({script})(argument), {late}])", argument)
+
+
 def lab_command(page, name: str, **arguments) -> None:
     """Run one of JupyterLab's commands, as its menus do, and wait until it is done."""
-    page.evaluate(
+    _answer(
+        page,
         "([name, args]) => jupyterapp.commands.execute(name, args).then(() => null)",
         [name, arguments],
     )
@@ -236,14 +297,14 @@ def set_lab_theme(page, name: str) -> None:
     page.wait_for_selector(f'body[data-jp-theme-name="{name}"]', state="attached")
 
 
-def run_all(page, seconds: float = 60) -> None:
+def run_all(page) -> None:
     """Run all cells of the notebook in JupyterLab and wait until the kernel is idle again."""
     # Answered when all cells have run; wait_idle then sees whether each has its number.
     page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
-    wait_idle(page, seconds)
+    wait_idle(page)
 
 
-def wait_idle(page, seconds: float = 60) -> None:
+def wait_idle(page) -> None:
     """Wait until no code cell is waiting or running any more."""
     page.wait_for_function(
         """() => {
@@ -251,8 +312,7 @@ def wait_idle(page, seconds: float = 60) -> None:
             const kernel = document.querySelector('.jp-Notebook-ExecutionIndicator')
             return kernel?.dataset.status === 'idle' && prompts.length > 0 && 
                 prompts.every(p => /\\[\\d+\\]/.test(p.innerText))
-        }""",
-        timeout=seconds * 1000,
+        }"""
     )
 
 
@@ -272,11 +332,10 @@ def open_classic(browser, server: Server, name: str):
     return page
 
 
-def run_all_classic(page, seconds: float = 60) -> None:
+def run_all_classic(page) -> None:
     """Run all cells in classic notebook and wait until each has its number."""
     page.evaluate("Jupyter.notebook.execute_all_cells()")
     page.wait_for_function(
         "() => Jupyter.notebook.get_cells().every(c => c.cell_type !== 'code' "
-        "|| !c.get_text() || /\\d/.test(c.input_prompt_number))",
-        timeout=seconds * 1000,
+        "|| !c.get_text() || /\\d/.test(c.input_prompt_number))"
     )

@@ -28,7 +28,7 @@ def page(browser, jupyter_lab):
     shutil.copy(NOTEBOOKS / NAME, jupyter_lab.folder / NAME)
     page = new_page(browser, height=1600)
     open_lab(browser, jupyter_lab, NAME, page=page)
-    run_all(page, seconds=180)
+    run_all(page)
     yield page
     page.context.close()
 

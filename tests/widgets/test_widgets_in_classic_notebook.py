@@ -21,9 +21,7 @@ def page(browser, classic_notebook):
     write_notebook(classic_notebook.folder / "gallery.ipynb", VERSIONS, DATA, *CELLS.values())
     page = open_classic(browser, classic_notebook, "gallery.ipynb")
     run_all_classic(page)
-    page.wait_for_function(
-        f"() => document.querySelectorAll('{LIVE}').length === {len(CELLS)}", timeout=40_000
-    )
+    page.wait_for_function(f"() => document.querySelectorAll('{LIVE}').length === {len(CELLS)}")
     yield page
     page.context.close()
 

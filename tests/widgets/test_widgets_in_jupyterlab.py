@@ -10,7 +10,7 @@ from nbconvert import HTMLExporter
 
 from course_utils.figures.numbers import shown
 from course_utils.figures.theme import DARK
-from tests.browser import new_page, open_lab, run_all, save, set_lab_theme, write_notebook
+from tests.browser import PATIENCE, new_page, open_lab, run_all, save, set_lab_theme, write_notebook
 from tests.widgets.gallery import CELLS, DATA
 
 # One worker for all of it: they share a server and a page.
@@ -100,9 +100,7 @@ def page(browser, jupyter_lab):
     page = new_page(browser, height=2100)
     open_lab(browser, jupyter_lab, "gallery.ipynb", page=page)
     run_all(page)
-    page.wait_for_function(
-        f"() => document.querySelectorAll('{LIVE}').length === {len(CELLS)}", timeout=30_000
-    )
+    page.wait_for_function(f"() => document.querySelectorAll('{LIVE}').length === {len(CELLS)}")
     yield page
     page.context.close()
 
@@ -326,7 +324,7 @@ def _stop_kernels(server) -> None:
             method=method,
             headers={"Authorization": f"token {server.token}"},
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read()
 
     for session in json.loads(ask("/api/sessions")):

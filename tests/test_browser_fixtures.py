@@ -1,0 +1,57 @@
+"""The fixtures for browser tests: a start that fails is tried again and reported."""
+
+import socket
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests import browser
+from tests.browser import serve, started
+
+
+def test_a_start_that_fails_is_tried_again_and_reported():
+    tries = iter([OSError("the port is taken"), RuntimeError("too slow"), None])
+
+    def start() -> str:
+        problem = next(tries)
+        if problem:
+            raise problem
+        return "up"
+
+    with pytest.warns(UserWarning, match=r"did not start and is tried again") as reported:
+        assert started("The server", start) == "up"
+    assert [str(warning.message).split(": ")[1] for warning in reported] == [
+        "the port is taken",
+        "too slow",
+    ]
+
+
+def test_what_never_starts_fails_with_its_own_reason():
+    def start() -> None:
+        raise RuntimeError("no such program")
+
+    with (
+        pytest.warns(UserWarning, match="no such program"),
+        pytest.raises(RuntimeError, match="no such program"),
+    ):
+        started("The server", start)
+
+
+def test_a_server_whose_port_was_taken_meanwhile_comes_up_on_another(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "private").mkdir()
+    find = browser._free_port
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ports = iter([taken.getsockname()[1], find()])
+        monkeypatch.setattr(browser, "_free_port", lambda: next(ports))
+        log = tmp_path / "private" / "server.log"
+        with (
+            pytest.warns(UserWarning, match="notebook server did not start"),
+            serve(tmp_path / "notebooks", Path(sys.executable), "jupyterlab", log) as server,
+            urllib.request.urlopen(f"{server.address}/api?token={server.token}") as answer,
+        ):
+            assert answer.status == 200
