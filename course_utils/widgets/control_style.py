@@ -2,7 +2,10 @@
 
 from course_utils.figures.theme import DARK, DARK_PAGES, LIGHT
 
+# The first rule keeps a wide drawing from widening its sentences too: on a narrow page the drawing
+# scrolls and the sentences wrap.
 _RULES = """
+.widget-html:has(.cw),.widget-html-content:has(.cw){min-width:0!important;max-width:100%}
 .cw-cell{position:relative}
 .cw-cell .widget-label{position:absolute!important;width:1px!important;height:1px!important;
 overflow:hidden;clip-path:inset(50%);margin:0!important;padding:0!important}

@@ -277,6 +277,24 @@ def test_all_texts_can_be_read_nothing_overlaps_and_nothing_is_cut(page, theme, 
         cell(page, name).screenshot(path=screenshots / f"{name}_{theme.lower()}.png")
 
 
+def test_on_a_narrow_page_sentences_wrap_and_only_drawings_and_tables_scroll(page, screenshots):
+    size = page.viewport_size
+    page.set_viewport_size({"width": 400, "height": 2600})
+    too_wide = page.evaluate(
+        """() => [...document.querySelectorAll('.cw, .cw p')]
+            .filter(e => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth)
+            .map(e => e.innerText.slice(0, 40))"""
+    )
+    cell(page, "softmax").screenshot(path=screenshots / "softmax_narrow.png")
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('.cw svg')].filter(e => e.getClientRects().length)
+            .map(e => e.getBoundingClientRect().width / e.viewBox.baseVal.width)
+            .filter(shrunk => shrunk < 0.74)"""
+    )
+    page.set_viewport_size(size)
+    assert too_wide == [] and small == []
+
+
 def test_saved_and_reopened_without_a_kernel_the_last_pictures_are_still_there(
     page, browser, jupyter_lab, screenshots
 ):
