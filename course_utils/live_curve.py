@@ -114,3 +114,29 @@ def loss_chart(records: list[Record], epochs: int) -> Picture:
         width=480,
         height=210,
     )
+
+
+def history_picture(records: list[Record]) -> Picture:
+    """The loss curves of a finished run, and beside them what else the validation measured."""
+    losses = loss_chart(records, int(records[-1]["epoch"]))
+    known = {"epoch", "seconds", *(key for _, key in LOSSES)}
+    others = [key for key in records[-1] if key not in known]
+    if not others:
+        return losses
+    epochs = [record["epoch"] for record in records]
+    measures = line_chart(
+        [
+            Line(
+                key.removeprefix("val_"), epochs, [record.get(key, math.nan) for record in records]
+            )
+            for key in others
+        ],
+        x_label="epoch",
+        y_label="on the validation set",
+        width=420,
+        height=210,
+    )
+    return Picture(
+        f'<div class="cw-row">{losses.html}{measures.html}</div>',
+        f"{losses.words}. {measures.words}",
+    )
