@@ -39,7 +39,7 @@ def test_what_never_starts_fails_with_its_own_reason():
         started("The server", start)
 
 
-def test_a_server_whose_port_was_taken_meanwhile_comes_up_on_another(tmp_path, monkeypatch):
+def test_a_server_comes_up_on_another_port_if_its_port_is_taken(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "private").mkdir()
     find = browser._free_port

@@ -9,6 +9,7 @@ from course_utils.figures.numbers import shown, weight
 from course_utils.figures.picture import Picture, chip
 
 from .attention_state import AttentionState, Chain, Head, Setup
+from .challenges import ChallengeResult
 from .numbers import exact
 
 
@@ -82,15 +83,21 @@ def _where_rows_look(chain: Chain) -> list[str]:
     return sentences
 
 
+def distance_shown(result: ChallengeResult) -> str:
+    """The distance, with enough digits to show that it is above the tolerance if it is."""
+    above = (d for d in range(4, 20) if round(result.distance, d) > result.tolerance)
+    return shown(result.distance, 4 if result.solved else next(above, 20))
+
+
 def _challenge_note(state: AttentionState) -> str:
     challenge = state.challenge
     if challenge is None:
         return ""
     result = challenge.judge(state.setup)
     if result.solved:
-        verdict = chip("good", f"Solved ✓ distance {result.distance_shown}")
+        verdict = chip("good", f"Solved ✓ distance {distance_shown(result)}")
     else:
-        verdict = chip("note", f"Distance {result.distance_shown}")
+        verdict = chip("note", f"Distance {distance_shown(result)}")
     aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}."
     if result.solved:
         aim += " Its line is above, to copy to your answer."

@@ -118,7 +118,7 @@ def _head(setup: Setup, Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> Head:
     else:
         heights = np.exp((masked - top) / setup.temperature)
     total = heights.sum(axis=-1, keepdims=True)
-    # A row whose keys are all hidden has no weights: zeros, never 0 / 0.
+    # A row in which all keys are hidden has no weights: zeros, never 0 / 0.
     weights = np.divide(heights, total, out=np.zeros_like(heights), where=total > 0)
     return Head(Q, K, V, scores, scaled, masked, weights, weights @ V)
 

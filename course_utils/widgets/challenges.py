@@ -6,8 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from course_utils.figures.numbers import shown
-
 from .attention_state import COOLEST, HOTTEST, Setup, compute, make_setup
 from .numbers import LARGEST, literal
 from .presets import KEYS, LAMBDAS, VALUES
@@ -29,14 +27,6 @@ class ChallengeResult:
     @property
     def solved(self) -> bool:
         return self.distance <= self.tolerance
-
-    @property
-    def distance_shown(self) -> str:
-        """The distance, with enough digits to show that it is above the tolerance if it is."""
-        enough = (
-            d for d in range(4, 20) if self.solved or round(self.distance, d) > self.tolerance
-        )
-        return shown(self.distance, next(enough, 20))
 
     def line(self) -> str:
         """The answer as a line of code, for the cell that is handed in: numbers and nothing else."""

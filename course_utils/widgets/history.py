@@ -6,7 +6,7 @@ Item = TypeVar("Item")
 
 
 class History(Generic[Item]):
-    """The states a student went through, and where they stand among them."""
+    """The states a student went through, and which of them is the current one."""
 
     def __init__(self, first: Item):
         self._past: list[Item] = []

@@ -14,7 +14,7 @@ _W_V = [[1, 2.5], [-0.5, -2], [0, -1]]
 _ONES = [[1, 1], [1, 1], [1, 1]]
 _W_O = [[-1, 1.5, 2], [0, -1, -2], [1, -1.5, 0], [2, 0, 1]]
 
-# Four orthogonal vectors of length 1 whose numbers are easy to read.
+# Four orthogonal vectors of length 1 with numbers that are easy to read.
 KEYS = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
 VALUES = np.array([[1, 0], [0, 2], [-1, 1], [3, -1]], dtype=float)
 # One draw of the factors that make the keys noisy (mean 1, variance 0.1).

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from course_utils.widgets import CHALLENGES, ChallengeResult, attention_editor, challenge_result
+from course_utils.widgets.attention_picture import distance_shown
 from course_utils.widgets.attention_state import new_state
 from course_utils.widgets.numbers import BadNumber
 from course_utils.widgets.presets import KEYS
@@ -129,8 +130,8 @@ def test_a_solved_challenge_shows_its_line_and_keeps_it_while_others_are_tried()
 @pytest.mark.parametrize("excess", [1e-3, 1e-5, 1e-9, 1e-15])
 def test_an_unsolved_distance_never_looks_like_the_goal(excess):
     result = ChallengeResult("copy-one", 0.01 + excess, 0.01, {})
-    assert not result.solved and float(result.distance_shown) > 0.01
-    assert ChallengeResult("copy-one", 0.01, 0.01, {}).distance_shown == "0.01"
+    assert not result.solved and float(distance_shown(result)) > 0.01
+    assert distance_shown(ChallengeResult("copy-one", 0.01, 0.01, {})) == "0.01"
 
 
 def test_the_editor_shows_that_a_distance_just_above_the_goal_is_above_it():
