@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from .picture import Picture
+from .picture import SMALLEST, Picture
 
-# On a narrow page a drawing shrinks to this share of its width, where its letters are about 9
-# pixels high; on a narrower one it scrolls.
-_SMALLEST = 0.75
 _numbers = itertools.count()
 
 
@@ -20,7 +17,7 @@ def drawing(width: float, height: float, words: str, parts: Sequence[str]) -> Pi
     return Picture(
         f'<svg role="img" aria-label="{escape(words)}" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'style="min-width:{_SMALLEST * width:.0f}px" '
+        f'style="min-width:{SMALLEST * width:.0f}px" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>',
         words,
     )

@@ -13,6 +13,10 @@ from .theme import STYLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# On a narrow page a picture shrinks to this share of its width, where its letters are about 9
+# pixels high; on a narrower one it scrolls.
+SMALLEST = 0.75
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -38,14 +42,13 @@ def from_figure(figure: Figure, words: str) -> Picture:
     """A matplotlib figure as a picture; pyplot forgets the figure, so that it is shown once."""
     import matplotlib.pyplot as plt
 
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=110, facecolor="white")
+    file, dpi = io.BytesIO(), 110
+    figure.savefig(file, format="png", dpi=dpi, facecolor="white")
     plt.close(figure)
     data = base64.b64encode(file.getvalue()).decode()
-    return Picture(
-        f'<img alt="{escape(words)}" src="data:image/png;base64,{data}" style="max-width:100%">',
-        words,
-    )
+    style = f"max-width:100%;min-width:{SMALLEST * dpi * figure.get_figwidth():.0f}px"
+    image = f'<img alt="{escape(words)}" src="data:image/png;base64,{data}" style="{style}">'
+    return Picture(image, words)
 
 
 def chip(kind: str, text: str) -> str:

@@ -73,8 +73,11 @@ def test_a_figure_is_shown_once_and_not_again_by_pyplot():
     assert plt.get_fignums() == []
 
 
-def test_a_wide_drawing_shrinks_only_as_long_as_it_can_be_read():
+def test_a_wide_picture_shrinks_only_as_long_as_it_can_be_read():
     assert 'style="min-width:300px"' in drawing(400, 100, "words", []).html
+    from matplotlib.figure import Figure
+
+    assert "min-width:825px" in from_figure(Figure(figsize=(10, 2)), "words").html
 
 
 def test_two_drawings_on_a_page_do_not_share_their_arrow_heads():
