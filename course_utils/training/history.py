@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor, nn, optim
 
-from course_utils.live_curve import TRAIN_COLOUR, VALID_COLOUR
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from course_utils.figures.picture import Picture
+from course_utils.training.live_curve import history_picture
 
 
 @dataclass
@@ -48,39 +46,11 @@ class History:
             raise KeyError(f"There is no figure called {name!r}. There are: {', '.join(known)}.")
         return [record.get(name, math.nan) for record in self.records]
 
-    def plot(self) -> Figure:
+    def plot(self) -> Picture:
         """The loss curves, and beside them what else the validation measured."""
-        import matplotlib.pyplot as plt
-
         if not self.records:
             raise ValueError("No epoch was finished, so there is nothing to plot. Train first.")
-        ignored = {"epoch", "seconds", "train_loss", "val_loss"}
-        others = [key for key in self.records[-1] if key not in ignored]
-        figure, axes = plt.subplots(
-            1, 1 + bool(others), figsize=(4.4 * (1 + bool(others)), 3.0), squeeze=False
-        )
-        epochs = self.column("epoch")
-        loss_axis = axes[0, 0]
-        loss_axis.plot(epochs, self.column("train_loss"), color=TRAIN_COLOUR, label="training")
-        if "val_loss" in self.records[-1]:
-            loss_axis.plot(
-                epochs, self.column("val_loss"), "--", color=VALID_COLOUR, label="validation"
-            )
-        loss_axis.set(xlabel="epoch", ylabel="loss")
-        loss_axis.set_ylim(bottom=min(0.0, loss_axis.get_ylim()[0]))
-        loss_axis.legend(frameon=False)
-        if others:
-            for key in others:
-                axes[0, 1].plot(epochs, self.column(key), label=key.removeprefix("val_"))
-            axes[0, 1].set(xlabel="epoch")
-            axes[0, 1].legend(frameon=False)
-        for axis in axes.flat:
-            axis.spines[["top", "right"]].set_visible(False)
-            axis.xaxis.get_major_locator().set_params(integer=True)
-        figure.tight_layout()
-        # A figure handed back is shown once by the notebook, not a second time by pyplot.
-        plt.close(figure)
-        return figure
+        return history_picture(self.records)
 
     def __str__(self) -> str:
         if not self.records:

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_utils.live_curve import LiveCurve
 from course_utils.training.checkpoint import Checkpoint
 from course_utils.training.devices import (
     choose_device,
@@ -24,6 +23,7 @@ from course_utils.training.devices import (
     seed_epoch,
 )
 from course_utils.training.history import History, close_epoch, closing_note, figures, restore
+from course_utils.training.live_curve import LiveCurve
 
 Batches = Callable[[int], Iterable[Any]]
 Loss = Callable[[Any, Any], tuple[Tensor, int]]

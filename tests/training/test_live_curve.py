@@ -3,7 +3,10 @@
 import math
 import re
 
-from course_utils.live_curve import LiveCurve, history_picture, loss_chart
+import pytest
+
+from course_utils.training.history import History
+from course_utils.training.live_curve import LiveCurve, history_picture, loss_chart
 
 
 def records(count: int, **more) -> list[dict]:
@@ -45,3 +48,9 @@ def test_a_history_shows_what_else_was_measured_beside_the_losses():
     assert picture.html.count("<svg") == 2 and ">bleu<" in picture.html
     assert "bleu: from 30 to 30" in picture.words and "training loss 1" in picture.words
     assert history_picture(records(3)).html.count("<svg") == 1
+
+
+def test_a_history_plots_itself_and_says_so_where_there_is_nothing_to_plot():
+    assert History(records=records(2)).plot() == history_picture(records(2))
+    with pytest.raises(ValueError, match="Train first"):
+        History().plot()

@@ -15,8 +15,6 @@ from course_utils.figures.picture import Picture
 
 Record = dict[str, float]
 
-TRAIN_COLOUR = "#3b7dd8"
-VALID_COLOUR = "#d9730d"
 LOSSES = (("training", "train_loss"), ("validation", "val_loss"))
 
 
