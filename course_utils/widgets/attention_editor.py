@@ -5,11 +5,7 @@ from dataclasses import replace
 
 import ipywidgets as widgets
 
-from course_utils.figures.picture import chip
-from course_utils.figures.theme import STYLE
-
-from .attention_picture import editor_fields, editor_picture, matrix_title
-from .attention_state import (
+from course_utils.editor.attention_state import (
     LARGEST_SIZE,
     MASKS,
     RULES,
@@ -18,9 +14,13 @@ from .attention_state import (
     make_setup,
     new_state,
 )
-from .challenges import CHALLENGES, ChallengeResult, challenge_setup
-from .numbers import BadNumber, exact
-from .presets import PRESETS, preset
+from course_utils.editor.challenges import CHALLENGES, ChallengeResult, challenge_setup
+from course_utils.editor.numbers import BadNumber, exact
+from course_utils.editor.presets import PRESETS, preset
+from course_utils.figures.picture import chip
+from course_utils.figures.theme import STYLE
+
+from .attention_picture import editor_fields, editor_picture, matrix_title
 from .view import FULL_LABEL, View, button, menu, tick, wrapped
 
 _NARROWEST_CELL = 58

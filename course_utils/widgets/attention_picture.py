@@ -4,13 +4,12 @@ from html import escape
 
 import numpy as np
 
+from course_utils.editor.attention_state import AttentionState, Chain, Head, Setup
+from course_utils.editor.challenges import ChallengeResult
+from course_utils.editor.numbers import exact
 from course_utils.figures.chart import heat_table
 from course_utils.figures.numbers import shown, weight
 from course_utils.figures.picture import Picture, chip
-
-from .attention_state import AttentionState, Chain, Head, Setup
-from .challenges import ChallengeResult
-from .numbers import exact
 
 
 def _names(letter: str, count: int) -> list[str]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from course_utils.editor.attention_state import compute, make_setup
+from course_utils.editor.history import History
 from course_utils.figures.chart import heat_table
 from course_utils.figures.drawing import drawing, text
 from course_utils.figures.numbers import shown
 from course_utils.figures.picture import Picture, chip
 
-from .attention_state import compute, make_setup
-from .history import History
 from .position_explorer import PositionState
 from .view import Explorer, button, menu, tick
 

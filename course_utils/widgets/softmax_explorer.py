@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import ipywidgets as widgets
 import numpy as np
 
+from course_utils.editor.numbers import BadNumber, exact, parse_number
 from course_utils.figures.chart import Line, bar_chart, heat_table, line_chart
 from course_utils.figures.numbers import shown, weight
 from course_utils.figures.picture import Picture, chip
 
-from .numbers import BadNumber, exact, parse_number
 from .view import FULL_LABEL, Explorer, menu, tick
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)

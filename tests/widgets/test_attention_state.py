@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from course_utils.editor.attention_state import compute, make_setup, new_state
+from course_utils.editor.numbers import BadNumber, exact, parse_number
+from course_utils.editor.presets import PRESETS, preset
 from course_utils.figures.numbers import shown, weight
-from course_utils.widgets.attention_state import compute, make_setup, new_state
-from course_utils.widgets.numbers import BadNumber, exact, parse_number
-from course_utils.widgets.presets import PRESETS, preset
 
 SMALL = st.floats(-5, 5).map(lambda value: round(value, 2))
 

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from course_utils.editor.attention_state import new_state
+from course_utils.editor.numbers import BadNumber
+from course_utils.editor.presets import KEYS
 from course_utils.widgets import CHALLENGES, ChallengeResult, attention_editor, challenge_result
 from course_utils.widgets.attention_picture import distance_shown
-from course_utils.widgets.attention_state import new_state
-from course_utils.widgets.numbers import BadNumber
-from course_utils.widgets.presets import KEYS
 
 LARGE = 40.0
 

@@ -14,9 +14,9 @@ from course_utils.checks import queries
 from course_utils.checks.equations import dot, softmax, weighted_sum
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
-from course_utils.widgets.attention_state import COOLEST, HOTTEST
-from course_utils.widgets.challenges import ANSWERS, CHALLENGES, noisy_keys
-from course_utils.widgets.numbers import LARGEST
+from course_utils.editor.attention_state import COOLEST, HOTTEST
+from course_utils.editor.challenges import ANSWERS, CHALLENGES, noisy_keys
+from course_utils.editor.numbers import LARGEST
 
 SLACK = 1e-9  # the editor adds in another order
 LOOK_AGAIN = (
