@@ -7,11 +7,12 @@ from autograder.seeds import fresh_seeds
 
 def hidden_check(exercise_id: str, seeds=None):
     """The check in stock nbgrader's hidden tests: the same judge on numbers not seen before."""
+    from autograder import oracles  # noqa: F401 - gives the judge its oracles
     from course_utils.checks import judge
-    from course_utils.notebook import _judge
+    from course_utils.notebook import judge_here
 
     plan = judge.make_plan(exercise_id, seeds or fresh_seeds())
-    return _judge(plan, sys._getframe(1).f_globals)
+    return judge_here(plan, sys._getframe(1).f_globals)
 
 
 def check(exercise_id: str, path):

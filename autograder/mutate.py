@@ -91,17 +91,17 @@ def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         node.value = (node.value + 1, node.value - 1, -node.value)[variant]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and variant == 0:
-        _replace(tree, node, node.operand)
+        _Replace(node, node.operand).visit(tree)
     elif isinstance(node, ast.Call) and node.args and variant == 0:
-        _replace(tree, node, node.args[0])
+        _Replace(node, node.args[0]).visit(tree)
     elif isinstance(node, ast.Call) and len(node.args) == 2 and variant == 1:
         node.args.reverse()
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and variant == 2:
-        _replace(tree, node, node.func.value)
+        _Replace(node, node.func.value).visit(tree)
     elif isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.If) and variant == 0:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return False  # a docstring
-        _replace(tree, node, ast.Pass())
+        _Replace(node, ast.Pass()).visit(tree)
     elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and variant == 0:
         node.value.elts.reverse()
     else:
@@ -109,22 +109,14 @@ def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
     return True
 
 
-def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
-    for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, field, new)
-                return
-            if isinstance(value, list):
-                for place, item in enumerate(value):
-                    if item is old:
-                        value[place] = new
-                        return
+class _Replace(ast.NodeTransformer):
+    """Puts one node in the place of another."""
 
+    def __init__(self, old: ast.AST, new: ast.AST):
+        self.old, self.new = old, new
 
-def all_changes() -> list[Change]:
-    answered = [e for e in register.exercises() if e.kind == "code"]
-    return [change for e in answered for change in changes(e.id)]
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
 
 
 def equivalent() -> dict[tuple[str, str], str]:

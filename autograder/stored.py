@@ -2,19 +2,17 @@
 
 import numpy as np
 
+from autograder import oracles
 from course_utils import register
 from course_utils.checks import judge
 
 
 def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
-    """The arrays to ship for an exercise, or None where it has an oracle of its own."""
+    """The arrays to ship for an exercise, or None where it needs no hidden oracle."""
     exercise = judge.load(exercise_id)
-    if exercise.oracle is not None:
+    if exercise.oracle is not None or not oracles.has_oracle(exercise_id):
         return None
-    try:
-        oracle = judge.hidden_oracle(exercise_id)
-    except ModuleNotFoundError:
-        return None
+    oracle = oracles.find(exercise_id)
     plan = judge.make_plan(exercise_id, judge.VISIBLE_SEEDS)
     return {
         f"{seed}/{ask.label}/{name}": np.asarray(array)
@@ -31,10 +29,7 @@ def write_all() -> list[str]:
     for entry in register.exercises():
         if not entry.checked:
             continue
-        try:
-            arrays = stored_arrays(entry.id)
-        except ModuleNotFoundError:
-            continue
+        arrays = stored_arrays(entry.id)
         if arrays:
             np.savez_compressed(judge.STORED / f"{entry.id}.npz", **arrays)
             written.append(entry.id)

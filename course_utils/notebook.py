@@ -15,21 +15,12 @@ PATIENCE_SECONDS = 20
 ANSWER_STUB = "*Write your answer here.*"
 
 
-class Nothing:
-    """What `check` returns where there is no judge: when a grader runs the notebook's cells."""
-
-    points = 0.0
-    passed = False
-
-
 def check(answer, *, quiet: bool = False):
     """Check an exercise, given what you wrote for it or the exercise's id, and show the result."""
-    try:
-        from course_utils.checks import judge, panel
-    except ModuleNotFoundError:
-        return Nothing()
+    from course_utils.checks import judge, panel
+
     exercise_id, namespace = _locate(answer, sys._getframe(1).f_globals)
-    verdict = _judge(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
+    verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
         _show(panel.html(verdict), panel.text(verdict))
     return verdict
@@ -37,14 +28,12 @@ def check(answer, *, quiet: bool = False):
 
 def ready(*exercise_ids: str) -> bool:
     """Whether the exercises that a cell needs are done; says in a line which one is not."""
-    try:
-        from course_utils.checks import judge
-    except ModuleNotFoundError:
-        return False
+    from course_utils.checks import judge
+
     namespace = sys._getframe(1).f_globals
     for exercise_id in exercise_ids:
         plan = judge.make_plan(exercise_id, judge.VISIBLE_SEEDS[:1], _student(namespace))
-        verdict = _judge(plan, namespace)
+        verdict = judge_here(plan, namespace)
         if verdict.points == 0:
             title = register.exercise(exercise_id).title
             print(
@@ -56,17 +45,15 @@ def ready(*exercise_ids: str) -> bool:
 
 def ready_to_submit(notebook: str) -> None:
     """Which exercises are done, what the visible checks give, and whether the file is in order."""
-    try:
-        from course_utils.checks import judge
-    except ModuleNotFoundError:
-        return
+    from course_utils.checks import judge
+
     namespace = sys._getframe(1).f_globals
     saved, problems = _saved_notebook(notebook)
     rows, total, extra = [], 0.0, 0.0
     for exercise in register.exercises(notebook):
         if exercise.checked:
             plan = judge.make_plan(exercise.id, student=_student(namespace))
-            verdict = _judge(plan, namespace)
+            verdict = judge_here(plan, namespace)
             if exercise.extra:
                 extra += verdict.points
             else:
@@ -100,7 +87,8 @@ def _locate(answer, namespace: dict) -> tuple[str, dict]:
     return entry.id, {**namespace, name: answer}
 
 
-def _judge(plan, namespace: dict):
+def judge_here(plan, namespace: dict):
+    """The verdict on what `namespace` defines, which is asked in this process."""
     from course_utils.checks import judge, probes, wire
 
     request = wire.pack_request({plan.exercise: plan.flat})

@@ -10,6 +10,8 @@ os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 import pytest
 from hypothesis import settings
 
+import autograder.oracles  # noqa: F401 - gives the judge its oracles
+
 # How long an example takes depends on the machine, and no test of ours is a timed one.
 settings.register_profile("ours", deadline=None)
 settings.load_profile("ours")

@@ -1,1 +1,25 @@
-"""Oracles of the exercises where a loop would be the answer: they never leave the instructor."""
+"""Oracles of the exercises where a loop would be the answer: they never leave the instructor.
+
+Importing this package gives them to the judge.
+"""
+
+import importlib
+import importlib.util
+
+from course_utils.checks import judge
+
+
+def has_oracle(exercise_id: str) -> bool:
+    return importlib.util.find_spec(_module(exercise_id)) is not None
+
+
+def find(exercise_id: str) -> judge.Oracle:
+    """The oracle of an exercise that ships without one."""
+    return importlib.import_module(_module(exercise_id)).oracle
+
+
+def _module(exercise_id: str) -> str:
+    return f"{__name__}.{exercise_id.replace('-', '_')}"
+
+
+judge.use_oracles(find)

@@ -1,7 +1,7 @@
 """The judge: draws the questions, and reaches a verdict from the arrays that came back.
 
-An exercise is one small file in `course_utils/checks/exercises/`, which never stands beside a
-student's code. It gives:
+An exercise is one small file in `course_utils/checks/exercises/`, which is never where a student's
+code is graded. It gives:
 
     asks(rng)        the questions: labelled probes with inputs drawn from `rng`
     properties       what must hold, each worth some points, each a function of the evidence
@@ -10,8 +10,8 @@ student's code. It gives:
                      arrays are what that mistake gives
     oracle(ask)      optional: the right arrays for a question, by name. Where a loop would be
                      the answer itself, the file has none: the right arrays for the visible
-                     seeds are stored (`stored/<id>.npz`), and the function stands in
-                     `autograder/oracles/`, which only instructors have.
+                     seeds are stored (`stored/<id>.npz`), and whoever grades on other seeds
+                     gives the judge its oracles (`use_oracles`).
 """
 
 import importlib
@@ -28,6 +28,13 @@ from course_utils.checks.wire import Ask, Reply
 
 VISIBLE_SEEDS = (0, 1)
 STORED = Path(__file__).with_name("stored")
+
+
+Oracle = Callable[[Ask], dict[str, np.ndarray]]
+
+
+class NoOracle(LookupError):
+    """The right arrays for a question are neither stored nor can they be worked out."""
 
 
 class Wrong(Exception):
@@ -70,7 +77,7 @@ class Exercise:
     asks: Callable[[np.random.Generator], list[Ask]]
     properties: tuple[Property, ...]
     misconceptions: tuple[Misconception, ...] = ()
-    oracle: Callable[[Ask], dict[str, np.ndarray]] | None = None
+    oracle: Oracle | None = None
 
 
 class Evidence:
@@ -222,16 +229,23 @@ def load(exercise_id: str) -> Exercise:
     return importlib.import_module(name).exercise
 
 
-def hidden_oracle(exercise_id: str) -> Callable[[Ask], dict[str, np.ndarray]]:
-    """The oracle that only instructors have."""
-    name = f"autograder.oracles.{exercise_id.replace('-', '_')}"
-    return importlib.import_module(name).oracle
+_find_oracle: Callable[[str], Oracle] | None = None
+
+
+def use_oracles(find: Callable[[str], Oracle] | None) -> None:
+    """Give the judge the oracles that do not ship: `find(exercise_id)` returns one."""
+    global _find_oracle
+    _find_oracle = find
+    _oracle.cache_clear()
 
 
 @cache
-def _oracle(exercise_id: str) -> Callable[[Ask], dict[str, np.ndarray]]:
-    """An exercise's oracle, wherever it stands, asked once for each question of a class."""
-    return remembered(load(exercise_id).oracle or hidden_oracle(exercise_id))
+def _oracle(exercise_id: str) -> Oracle:
+    """An exercise's oracle, its own or one that was given, asked once for each question."""
+    own = load(exercise_id).oracle
+    if own is None and _find_oracle is None:
+        raise NoOracle(f"The right arrays of {exercise_id} are stored for the visible seeds only.")
+    return remembered(own or _find_oracle(exercise_id))
 
 
 @cache

@@ -67,82 +67,96 @@ def along(e: Evidence, label: str, chosen: list[int], query: np.ndarray | None =
     return c if np.abs(query - c * direction).max() <= 1e-6 * max(1.0, abs(c)) else 0.0
 
 
+# ---- known mistakes; `chosen(e, label)` gives the keys that are wanted -----------------------
+
+
+def constants(e: Evidence, chosen) -> list[float]:
+    return [along(e, label, chosen(e, label)) for label in SIZES]
+
+
+def no_constant(e: Evidence, chosen) -> bool:
+    return all(abs(c - 1) < 1e-6 for c in constants(e, chosen))
+
+
+def normalised(e: Evidence, chosen) -> bool:
+    lengths = [np.linalg.norm(query_of(e, label)) for label in SIZES]
+    return too_small(e, chosen) and all(abs(n - 1) < 1e-6 for n in lengths)
+
+
+def too_small(e: Evidence, chosen) -> bool:
+    return all(c > 0 for c in constants(e, chosen))
+
+
+def opposite(e: Evidence, chosen) -> bool:
+    return all(c < 0 for c in constants(e, chosen))
+
+
+def other_key(e: Evidence, chosen) -> bool:
+    share = weights(query_of(e, "few"), e.args("few")[0])
+    best = int(share.argmax())
+    return bool(share[best] > 0.9 and best not in chosen(e, "few"))
+
+
+def one_hot(e: Evidence, chosen) -> bool:
+    return bool(np.abs(np.delete(query_of(e, "few"), chosen(e, "few"))).max() == 0.0)
+
+
+def all_alike(e: Evidence, chosen) -> bool:
+    return bool(np.ptp(weights(query_of(e, "few"), e.args("few")[0])) < 1e-6)
+
+
+MISTAKES = (
+    (
+        "all-alike",
+        "Your query gives every key the same weight, so the output is the mean of all values.",
+        "The query must have a larger dot product with the keys you want.",
+        all_alike,
+    ),
+    (
+        "no-constant",
+        "The direction is right, but nothing makes the query long: with keys of length one "
+        "the scores are at most 1 / sqrt(d), and the softmax stays nearly flat.",
+        "Multiply by a constant c. How large must c / sqrt(d) be next to ln(m)?",
+        no_constant,
+    ),
+    (
+        "normalised-query",
+        "The direction is right, but your query has length one: its scores are tiny, and the "
+        "softmax stays nearly flat.",
+        "Don't normalise. Multiply by a constant c with c / sqrt(d) well above ln(m).",
+        normalised,
+    ),
+    (
+        "opposite",
+        "Your query points away from the keys you want: they get the least weight.",
+        "A large weight needs a large positive dot product.",
+        opposite,
+    ),
+    (
+        "constant-too-small",
+        "The direction is right, but the constant is too small: other keys keep some weight.",
+        "The keys you want get exp(c / sqrt(d)), each other key gets 1, and there are m of "
+        "them: c / sqrt(d) must be well above ln(m). Let c grow with sqrt(d).",
+        too_small,
+    ),
+    (
+        "one-hot-query",
+        "Your query is a one-hot vector: that is a position, not a direction in key space.",
+        "Build the query from the rows of `keys`.",
+        one_hot,
+    ),
+    (
+        "another-key",
+        "Your query picks a key that was not asked for.",
+        "Positions count from 0. Which rows of `keys` does your query use?",
+        other_key,
+    ),
+)
+
+
 def misconceptions(chosen) -> tuple[Misconception, ...]:
     """What goes wrong with a query for the keys that `chosen(e, label)` names."""
-
-    def constants(e: Evidence) -> list[float]:
-        return [along(e, label, chosen(e, label)) for label in SIZES]
-
-    def no_constant(e: Evidence) -> bool:
-        return all(abs(c - 1) < 1e-6 for c in constants(e))
-
-    def normalised(e: Evidence) -> bool:
-        lengths = [np.linalg.norm(query_of(e, label)) for label in SIZES]
-        return all(c > 0 for c in constants(e)) and all(abs(n - 1) < 1e-6 for n in lengths)
-
-    def too_small(e: Evidence) -> bool:
-        return all(c > 0 for c in constants(e))
-
-    def opposite(e: Evidence) -> bool:
-        return all(c < 0 for c in constants(e))
-
-    def other_key(e: Evidence) -> bool:
-        share = weights(query_of(e, "few"), e.args("few")[0])
-        best = int(share.argmax())
-        return bool(share[best] > 0.9 and best not in chosen(e, "few"))
-
-    def one_hot(e: Evidence) -> bool:
-        wanted = chosen(e, "few")
-        return bool(np.abs(np.delete(query_of(e, "few"), wanted)).max() == 0.0)
-
-    def all_alike(e: Evidence) -> bool:
-        share = weights(query_of(e, "few"), e.args("few")[0])
-        return bool(np.ptp(share) < 1e-6)
-
-    return (
-        Misconception(
-            "all-alike",
-            "Your query gives every key the same weight, so the output is the mean of all values.",
-            "The query must have a larger dot product with the keys you want.",
-            all_alike,
-        ),
-        Misconception(
-            "no-constant",
-            "The direction is right, but nothing makes the query long: with keys of length one "
-            "the scores are at most 1 / sqrt(d), and the softmax stays nearly flat.",
-            "Multiply by a constant c. How large must c / sqrt(d) be next to ln(m)?",
-            no_constant,
-        ),
-        Misconception(
-            "normalised-query",
-            "The direction is right, but your query has length one: its scores are tiny, and the "
-            "softmax stays nearly flat.",
-            "Don't normalise. Multiply by a constant c with c / sqrt(d) well above ln(m).",
-            normalised,
-        ),
-        Misconception(
-            "opposite",
-            "Your query points away from the keys you want: they get the least weight.",
-            "A large weight needs a large positive dot product.",
-            opposite,
-        ),
-        Misconception(
-            "constant-too-small",
-            "The direction is right, but the constant is too small when there are many keys.",
-            "The keys you want get exp(c / sqrt(d)), each other key gets 1, and there are m of "
-            "them: c / sqrt(d) must be well above ln(m). Let c grow with sqrt(d).",
-            too_small,
-        ),
-        Misconception(
-            "one-hot-query",
-            "Your query is a one-hot vector: that is a position, not a direction in key space.",
-            "Build the query from the rows of `keys`.",
-            one_hot,
-        ),
-        Misconception(
-            "another-key",
-            "Your query picks a key that was not asked for.",
-            "Positions count from 0: the key is keys[j].",
-            other_key,
-        ),
+    return tuple(
+        Misconception(name, sentence, hint, lambda e, found=found: found(e, chosen))
+        for name, sentence, hint, found in MISTAKES
     )

@@ -8,7 +8,7 @@ from autograder.selftest import mutants
 from autograder.solutions import solution
 from course_utils import register
 from course_utils.checks import judge
-from course_utils.notebook import _judge
+from course_utils.notebook import judge_here
 
 NOTEBOOKS = ("05_self_attention", "06_transformer")
 EXERCISES = [e.id for name in NOTEBOOKS for e in register.exercises(name) if e.checked]
@@ -22,7 +22,7 @@ def answers(notebook: str) -> dict:
 
 
 def verdict(exercise: str, names: dict, seeds=(11,)):
-    return _judge(judge.make_plan(exercise, seeds), names)
+    return judge_here(judge.make_plan(exercise, seeds), names)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)

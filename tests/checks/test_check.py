@@ -17,7 +17,7 @@ from course_utils.checks import judge, panel, probes, wire
 def verdict_on(name: str, exercise: str = "dot-prod-attention", seeds=judge.VISIBLE_SEEDS):
     namespace: dict = {}
     exec((MUTANTS / exercise / f"{name}.py").read_text(encoding="utf-8"), namespace)
-    return notebook._judge(judge.make_plan(exercise, seeds), namespace)
+    return notebook.judge_here(judge.make_plan(exercise, seeds), namespace)
 
 
 def test_a_right_answer_passes_every_property():
@@ -53,7 +53,7 @@ def test_the_students_own_lines_are_shown_when_their_code_raises_and_no_others(t
     code = (tmp_path / "answer.py").read_text()
     namespace: dict = {}
     exec(compile(code, str(tmp_path / "answer.py"), "exec"), namespace)
-    text = panel.text(notebook._judge(judge.make_plan("dot-prod-attention"), namespace))
+    text = panel.text(notebook.judge_here(judge.make_plan("dot-prod-attention"), namespace))
     assert "no_such_thing" in text and "in inner, line 12" in text
     assert "site-packages" not in text and "call.py" not in text
 
@@ -84,7 +84,7 @@ def test_strange_results_get_a_message_and_no_points(what):
         def forward(self, query, states):
             return STRANGE[what]
 
-    verdict = notebook._judge(judge.make_plan("dot-prod-attention"), locals())
+    verdict = notebook.judge_here(judge.make_plan("dot-prod-attention"), locals())
     assert verdict.points == 0
     assert all(f.message for f in verdict.findings)
     assert "<div" in panel.html(verdict)
@@ -109,7 +109,7 @@ def test_a_tensor_subclass_is_read_as_the_numbers_it_holds():
                 torch.zeros(B, T, states.shape[1]).as_subclass(Everything),
             )
 
-    verdict = notebook._judge(judge.make_plan("dot-prod-attention"), locals())
+    verdict = notebook.judge_here(judge.make_plan("dot-prod-attention"), locals())
     assert verdict.points == 0 and verdict.misconception == "zero-weights"
 
 
@@ -126,7 +126,7 @@ def test_what_a_students_error_says_is_escaped():
         def __init__(self, hidden_size):
             raise ValueError("<script>alert(1)</script>")
 
-    verdict = notebook._judge(judge.make_plan("dot-prod-attention"), locals())
+    verdict = notebook.judge_here(judge.make_plan("dot-prod-attention"), locals())
     assert "<script>" not in panel.html(verdict)
     assert "&lt;script&gt;" in panel.html(verdict)
 
@@ -145,18 +145,29 @@ def test_something_that_no_exercise_asks_for_is_refused_with_a_sentence():
         check("nonsense")
 
 
-def test_without_the_judge_a_check_does_nothing():
-    """As in the box, where the modules that know the answers are not there."""
+def test_a_missing_package_is_an_error_and_not_a_score_of_nothing():
     code = (
         "import sys\n"
-        "sys.modules['course_utils.checks.judge'] = None\n"
-        "from course_utils import check, ready, ready_to_submit\n"
-        "assert check('dot-prod-attention').points == 0\n"
-        "assert ready('dot-prod-attention') is False\n"
-        "assert ready_to_submit('03_attention') is None\n"
+        "sys.modules['course_utils.checks.panel'] = None\n"
+        "from course_utils import check\n"
+        "check('dot-prod-attention')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == "", done.stderr
+    assert "ModuleNotFoundError" in done.stderr
+
+
+def test_the_judge_loads_no_widget_and_draws_nothing():
+    code = (
+        "import sys\n"
+        "from course_utils import register\n"
+        "from course_utils.checks import judge, panel\n"
+        "for entry in register.exercises():\n"
+        "    if entry.checked:\n"
+        "        judge.load(entry.id)\n"
+        "print({'ipywidgets', 'matplotlib', 'IPython'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()", done.stderr
 
 
 def test_probes_import_nothing_that_knows_an_answer():

@@ -4,7 +4,7 @@ import torch
 
 from autograder.solutions import solution
 from course_utils.checks import judge
-from course_utils.notebook import _judge
+from course_utils.notebook import judge_here
 from course_utils.register import exercises
 
 ANSWERS = {
@@ -13,7 +13,7 @@ ANSWERS = {
 
 
 def verdict(exercise: str, names: dict, seeds=(11,)):
-    return _judge(judge.make_plan(exercise, seeds), names)
+    return judge_here(judge.make_plan(exercise, seeds), names)
 
 
 def test_an_error_without_the_sizes_in_it_does_not_count_as_a_clear_one():

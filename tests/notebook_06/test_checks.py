@@ -4,14 +4,14 @@ from pathlib import Path
 
 from autograder.solutions import solution
 from course_utils.checks import judge
-from course_utils.notebook import _judge
+from course_utils.notebook import judge_here
 from course_utils.register import exercises
 
 ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
 
 
 def verdict(exercise: str, names: dict, seeds=(11,)):
-    return _judge(judge.make_plan(exercise, seeds), names)
+    return judge_here(judge.make_plan(exercise, seeds), names)
 
 
 def test_other_names_than_those_given_are_told():
