@@ -1,10 +1,13 @@
 """Writes the right arrays that ship where an oracle must not: those of the visible seeds."""
 
+import itertools
+
 import numpy as np
 
 from autograder import oracles
 from course_utils import register
 from course_utils.checks import judge
+from course_utils.checks.signatures import LENGTH, signature
 
 
 def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
@@ -12,14 +15,37 @@ def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
     exercise = judge.load(exercise_id)
     if exercise.oracle is not None or not oracles.has_oracle(exercise_id):
         return None
-    oracle = oracles.find(exercise_id)
+    hidden = oracles.find(exercise_id)
     plan = judge.make_plan(exercise_id, judge.VISIBLE_SEEDS)
-    return {
+    questions = [(seed, ask) for seed, asks in zip(plan.seeds, plan.asks) for ask in asks]
+    arrays = {
         f"{seed}/{ask.label}/{name}": np.asarray(array)
-        for seed, asks in zip(plan.seeds, plan.asks)
-        for ask in asks
-        for name, array in oracle(ask).items()
+        for seed, ask in questions
+        for name, array in hidden.oracle(ask).items()
     }
+    if not exercise.choices:
+        return arrays
+    mistakes = [judge.RIGHT, *itertools.chain(*exercise.combinations)]
+    names = [judge.TOGETHER.join(sorted(names)) for names in mistakes]
+    return {
+        **arrays,
+        judge.PREDICTED: np.array(names),
+        **{
+            f"{seed}/{ask.label}/{judge.PREDICTED}": _signatures(hidden, ask, mistakes)
+            for seed, ask in questions
+            if hidden.oracle(ask)  # a question that should be refused has no right arrays
+        },
+    }
+
+
+def _signatures(hidden: judge.Hidden, ask, mistakes) -> np.ndarray:
+    """[combinations, outputs, LENGTH]; an answer that raises is a row of NaN."""
+    found = [signature(hidden.outputs(ask, names)) for names in mistakes]
+    most = max(len(one) for one in found)
+    padded = np.full((len(found), most, LENGTH), np.nan, dtype=np.float32)
+    for row, one in zip(padded, found):
+        row[: len(one)] = one
+    return padded
 
 
 def write_all() -> list[str]:

@@ -1,72 +1,64 @@
-"""The equations of the transformer in float64 NumPy, and each known mistake as a `twist`.
+"""The equations of attention in float64 NumPy, with a switch for each known mistake.
 
-A twist is the name of one misconception; without it the arrays are right. What the oracles of
-notebooks 05 and 06 share stands here.
+`mistakes` is a set of misconceptions' names; with none of them the arrays are right. What the
+oracles of several notebooks share is here.
 """
 
-import functools
-
 import numpy as np
+
+from course_utils.checks.judge import RIGHT, Mistakes
+from course_utils.checks.wire import Ask
 
 LAYER_NORM_EPS = 1e-5
 
 
-def remembered(oracle):
-    """The oracle, computed once for each question: a verdict looks at its arrays many times."""
-    kept = {}
-
-    @functools.wraps(oracle)
-    def recall(ask):
-        if id(ask) not in kept:
-            if len(kept) > 512:
-                kept.clear()
-            kept[id(ask)] = (ask, oracle(ask))  # with the question, so that its id stays its own
-        return kept[id(ask)][1]
-
-    return recall
+def chosen(mistakes: Mistakes, rules: dict, default):
+    """The rule of the mistake that was made, of some that exclude each other."""
+    return next((rule for name, rule in rules.items() if name in mistakes), default)
 
 
 def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # a row of minus infinity becomes NaN, as in PyTorch
         powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
         return powers / powers.sum(axis=axis, keepdims=True)
 
 
-def head(Q, K, V, mask=None, twist: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """One sequence, one head: output and weights, a row at a time."""
-    (T, d), S = Q.shape, len(K)
-    scores = np.array([[Q[t] @ K[s] for s in range(S)] for t in range(T)])
-    scale = {
-        "no-scale": 1.0,
-        "scaled-by-d": d,
-        "multiplied-by-sqrt-d": 1 / np.sqrt(d),
-    }.get(twist, np.sqrt(d))
-    scores = scores / scale
-    if twist == "negative-scores":
+def over_everything(scores: np.ndarray) -> np.ndarray:
+    flat = scores.reshape(*scores.shape[:-2], -1)
+    return softmax(flat).reshape(scores.shape)
+
+
+RULES = {
+    "raw-scores": lambda z: z,
+    "softmax-over-queries": lambda z: softmax(z, axis=-2),
+    "softmax-over-everything": over_everything,
+    "softmax-over-heads": lambda z: softmax(z, axis=1),
+    "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+}
+
+
+def weights_of(Q, K, mask=None, mistakes: Mistakes = RIGHT) -> np.ndarray:
+    """softmax(Q K^T / sqrt(d)) over the last axis; leading axes (batch, heads) are kept."""
+    d = Q.shape[-1]
+    scale = {"no-scale": 1.0, "scaled-by-d": d, "multiplied-by-sqrt-d": 1 / np.sqrt(d)}
+    scores = Q @ np.swapaxes(K, -1, -2) / chosen(mistakes, scale, np.sqrt(d))
+    if "negative-scores" in mistakes:
         scores = -scores
-    allowed = np.ones((T, S), bool) if mask is None else np.array(mask, bool)
-    if twist == "mask-inverted" and mask is not None:
-        allowed = ~allowed
-    if twist == "mask-transposed" and mask is not None and T == S:
-        allowed = allowed.T
-    if twist == "raw-scores":
-        weights = scores
-    elif twist in ("mask-ignored", "mask-after-softmax"):
-        weights = softmax(scores)
-        if twist == "mask-after-softmax":
-            weights = weights * allowed
-    elif twist == "masked-with-zero":
-        weights = softmax(np.where(allowed, scores, 0.0))
-    elif twist == "softmax-over-queries":
-        weights = softmax(np.where(allowed, scores, -np.inf), axis=0)
-    elif twist == "softmax-over-everything":
-        weights = softmax(np.where(allowed, scores, -np.inf).ravel()).reshape(T, S)
-    elif twist == "sigmoid":
-        weights = 1 / (1 + np.exp(-np.where(allowed, scores, -np.inf)))
-    else:
-        weights = np.array([softmax(np.where(a, row, -np.inf)) for a, row in zip(allowed, scores)])
-    weights = np.nan_to_num(weights)
-    return np.array([sum(row[s] * V[s] for s in range(S)) for row in weights]), weights
+    rule = chosen(mistakes, RULES, softmax)
+    with np.errstate(all="ignore"):
+        if mask is None or "mask-ignored" in mistakes:
+            return rule(scores)
+        allowed = np.broadcast_to(mask, scores.shape)
+        if "mask-inverted" in mistakes:
+            allowed = ~allowed
+        if "mask-transposed" in mistakes:
+            allowed = np.swapaxes(allowed, -1, -2)
+        if "mask-after-softmax" in mistakes:
+            return rule(scores) * allowed
+        if "mask-times-infinity" in mistakes:  # 0 times infinity is NaN
+            return rule(scores + ~allowed * -np.inf)
+        fill = {"masked-with-zero": 0.0, "masked-with-minus-100": -100.0}
+        return rule(np.where(allowed, scores, chosen(mistakes, fill, -np.inf)))
 
 
 def linear(x, parameters: dict, name: str) -> np.ndarray:
@@ -80,71 +72,50 @@ def layer_norm(x, parameters: dict, name: str) -> np.ndarray:
     return normal * parameters[f"{name}.weight"] + parameters[f"{name}.bias"]
 
 
+def split(x, num_heads: int, mistakes: Mistakes = RIGHT) -> np.ndarray:
+    """[B, T, D] -> [B, num_heads, T, d]."""
+    B, T, D = x.shape
+    if "heads-by-view" in mistakes:  # time and heads get mixed
+        return x.reshape(B, num_heads, T, D // num_heads)
+    if "heads-interleaved" in mistakes:  # head h takes every num_heads-th column
+        return x.reshape(B, T, D // num_heads, num_heads).transpose(0, 3, 1, 2)
+    return x.reshape(B, T, num_heads, D // num_heads).transpose(0, 2, 1, 3)
+
+
+def join(heads, mistakes: Mistakes = RIGHT) -> np.ndarray:
+    """[B, num_heads, T, d] -> [B, T, D]."""
+    B, num_heads, T, d = heads.shape
+    if "heads-merged-by-view" in mistakes:
+        return heads.reshape(B, T, num_heads * d)
+    return heads.transpose(0, 2, 1, 3).reshape(B, T, num_heads * d)
+
+
 def attend(
-    query, key, value, projections, num_heads, mask=None, twist=""
-) -> tuple[np.ndarray, np.ndarray]:
+    query, key, value, projections, num_heads, mask=None, mistakes: Mistakes = RIGHT
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Several heads over a batch. `projections` are four functions: W_Q, W_K, W_V, W_O."""
     W_Q, W_K, W_V, W_O = projections
-    B, T, D = query.shape
-    S, d = key.shape[1], D // num_heads
-    if twist == "keys-as-values":
+    if "keys-as-values" in mistakes:
         value = key
-    if twist == "queries-as-keys" and T == S:
+    if "queries-as-keys" in mistakes:
+        if query.shape[1] != value.shape[1]:
+            return None  # as many weights as queries do not fit the values
         key = query
-    Q, K, V = W_Q(query), W_K(key), W_V(value)
-    if twist == "values-not-projected":
-        V = value
-    if twist == "keys-projected-by-query-matrix":
-        K = W_Q(key)
-    output, weights = np.zeros((B, T, D)), np.zeros((B, num_heads, T, S))
-    for b in range(B):
-        allowed = mask[b] if mask is not None and mask.ndim == 3 else mask
-        allowed = None if allowed is None else np.broadcast_to(allowed, (T, S))
-        for h in range(num_heads):
-            part = slice(h * d, (h + 1) * d)
-            if twist == "heads-interleaved":
-                part = slice(h, None, num_heads)
-            Qh, Kh, Vh = Q[b][:, part], K[b][:, part], V[b][:, part]
-            if twist == "heads-by-view":  # view(B, num_heads, T, d): time and heads get mixed
-                Qh = Q[b].reshape(num_heads, T, d)[h]
-                Kh, Vh = K[b].reshape(num_heads, S, d)[h], V[b].reshape(num_heads, S, d)[h]
-            if twist == "scaled-by-model-size":
-                Qh = Qh * np.sqrt(d) / np.sqrt(D)
-            if twist == "scaled-by-number-of-heads":
-                Qh = Qh * np.sqrt(d) / np.sqrt(num_heads)
-            out, weights[b, h] = head(Qh, Kh, Vh, allowed, twist)
-            output[b][:, h * d : (h + 1) * d] = out
-        if twist == "heads-merged-by-view":  # [num_heads, T, d] read as [T, D]
-            stacked = np.stack([output[b][:, h * d : (h + 1) * d] for h in range(num_heads)])
-            output[b] = stacked.reshape(T, D)
-    if twist == "softmax-over-heads":
-        Qs = Q.reshape(B, T, num_heads, d).transpose(0, 2, 1, 3)
-        Ks, Vs = (a.reshape(B, S, num_heads, d).transpose(0, 2, 1, 3) for a in (K, V))
-        scores = Qs @ Ks.transpose(0, 1, 3, 2) / np.sqrt(d)
-        if mask is not None:
-            wide = mask[:, None] if mask.ndim == 3 else mask
-            scores = np.where(wide, scores, -np.inf)
-        weights = np.nan_to_num(softmax(scores, axis=1))
-        output = (weights @ Vs).transpose(0, 2, 1, 3).reshape(B, T, D)
-    if twist != "no-output-projection":
-        output = W_O(output)
-    return output, weights
-
-
-def attend_at_once(query, key, value, projections, num_heads, mask=None) -> np.ndarray:
-    """The output of `attend` without its loops, for oracles that attend many times."""
-    W_Q, W_K, W_V, W_O = projections
-    (B, T, D), S, d = query.shape, key.shape[1], query.shape[2] // num_heads
-    Q = W_Q(query).reshape(B, T, num_heads, d)
-    K, V = (x.reshape(B, S, num_heads, d) for x in (W_K(key), W_V(value)))
-    scores = np.einsum("bthd,bshd->bhts", Q, K) / np.sqrt(d)
-    if mask is not None:
-        scores = np.where(mask[:, None] if mask.ndim == 3 else mask, scores, -np.inf)
-    return W_O(np.einsum("bhts,bshd->bthd", softmax(scores), V).reshape(B, T, D))
+    Q, K = W_Q(query), (W_Q if "keys-projected-by-query-matrix" in mistakes else W_K)(key)
+    V = value if "values-not-projected" in mistakes else W_V(value)
+    D, d = query.shape[2], query.shape[2] // num_heads
+    other = {"scaled-by-model-size": D, "scaled-by-number-of-heads": num_heads}
+    Q = Q * np.sqrt(d / chosen(mistakes, other, d))
+    Q, K, V = (split(x, num_heads, mistakes) for x in (Q, K, V))
+    wide = mask[:, None] if mask is not None and mask.ndim == 3 else mask
+    weights = weights_of(Q, K, wide, mistakes)
+    with np.errstate(all="ignore"):
+        output = join(weights @ V, mistakes)
+    return (output if "no-output-projection" in mistakes else W_O(output)), weights
 
 
 def packed(parameters: dict, name: str):
-    """The four projections of torch's own module, whose first three are one matrix."""
+    """The four projections of torch's own module, which keeps the first three in one matrix."""
     W, b = parameters[f"{name}.in_proj_weight"], parameters[f"{name}.in_proj_bias"]
     D = W.shape[1]
 
@@ -154,29 +125,24 @@ def packed(parameters: dict, name: str):
     return (*(projection(i) for i in range(3)), lambda x: linear(x, parameters, f"{name}.out_proj"))
 
 
-def slopes(function, arguments: list, directions: list, upstream: list) -> np.ndarray:
+def right_arrays(outputs, ask: Ask) -> dict[str, np.ndarray]:
+    """The right arrays of a question as `right/0`, ..., and the slopes where they are asked for."""
+    arrays = {f"right/{i}": array for i, array in enumerate(outputs(ask, RIGHT))}
+    if "directions" in ask.options:
+        arrays["slopes"] = slopes(outputs, ask)
+    return arrays
+
+
+def slopes(outputs, ask: Ask) -> np.ndarray:
     """The derivative of sum(upstream * outputs) along each argument's direction."""
     step, found = 1e-5, []
-    for index, direction in enumerate(directions):
-        if direction is None:
-            found.append(0.0)
-            continue
+    for index, direction in enumerate(ask.options["directions"]):
         sides = []
-        for sign in (1, -1):
-            moved = list(arguments)
+        for sign in (1, -1) if direction is not None else ():
+            moved = list(ask.options["args"])
             moved[index] = moved[index] + sign * step * direction
-            outputs = function(*moved)
-            sides.append(sum((u * o).sum() for u, o in zip(upstream, outputs) if u is not None))
-        found.append((sides[0] - sides[1]) / (2 * step))
+            arrays = outputs(Ask(ask.label, ask.probe, ask.options | {"args": moved}), RIGHT)
+            pairs = zip(ask.options["upstream"], arrays)
+            sides.append(sum((u * array).sum() for u, array in pairs if u is not None))
+        found.append((sides[0] - sides[1]) / (2 * step) if sides else 0.0)
     return np.array(found)
-
-
-def with_mistakes(function, twists, *arguments) -> dict[str, np.ndarray]:
-    """The right arrays as `right/0`, ..., and those of each twist that differ, as `twist/0`, ..."""
-    right = function(*arguments, "")
-    arrays = {f"right/{i}": array for i, array in enumerate(right)}
-    for twist in twists:
-        wrong = function(*arguments, twist)
-        if any(w.shape != r.shape or np.abs(w - r).max() > 1e-6 for w, r in zip(wrong, right)):
-            arrays |= {f"{twist}/{i}": array for i, array in enumerate(wrong)}
-    return arrays

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from autograder.oracles.blocks import chosen, right_arrays
+from course_utils.checks.judge import Mistakes
 from course_utils.checks.wire import Ask
 
 RULES = {
-    "right": lambda t, s: s <= t,
     "upper-triangle": lambda t, s: s >= t,
     "one-step-ahead": lambda t, s: s <= t + 1,
     "blind-to-itself": lambda t, s: s < t,
@@ -14,9 +15,11 @@ RULES = {
 }
 
 
-def oracle(ask: Ask) -> dict[str, np.ndarray]:
+def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
     (L,) = ask.options["args"]
-    return {
-        f"{name}/0": np.array([[float(rule(t, s)) for s in range(L)] for t in range(L)])
-        for name, rule in RULES.items()
-    }
+    rule = chosen(mistakes, RULES, lambda t, s: s <= t)
+    return [np.array([[float(rule(t, s)) for s in range(L)] for t in range(L)])]
+
+
+def oracle(ask: Ask) -> dict[str, np.ndarray]:
+    return right_arrays(outputs, ask)

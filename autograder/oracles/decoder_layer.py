@@ -2,59 +2,19 @@
 
 import numpy as np
 
-from autograder.oracles.blocks import remembered, slopes, with_mistakes
-from autograder.oracles.layers import decoder_layer
+from autograder.oracles.blocks import right_arrays
+from autograder.oracles.layers import Layer, decoder_layer
+from course_utils.checks.judge import Mistakes
 from course_utils.checks.wire import Ask
 
-TWISTS = [
-    "norm-first-ignored",
-    "always-norm-first",
-    "no-norms",
-    "one-norm-for-all",
-    "no-residuals",
-    "no-residual-around-attention",
-    "no-residual-around-cross-attention",
-    "no-residual-around-feed-forward",
-    "residual-from-the-norm",
-    "norm-inside-the-sum",
-    "cross-attends-to-itself",
-    "same-attention-twice",
-    "cross-attention-first",
-    "no-cross-attention",
-    "no-feed-forward",
-    "memory-normalised",
-    "self-mask-ignored",
-    "self-mask-inverted",
-    "memory-mask-ignored",
-]
+
+def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray] | None:
+    _, num_heads, _, norm_first, dropout = (ask.options["init"] + [False, 0.0])[:5]
+    arguments = (ask.options["args"] + [None, None])[:4]
+    parameters = ask.options["fill"]["named"]
+    layer = Layer(parameters, "", num_heads, norm_first, mistakes, dropped=dropout == 1.0)
+    return [decoder_layer(layer, *arguments)]
 
 
-@remembered
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    options = ask.options
-    num_heads = options["init"][1]
-    norm_first, dropout = (options["init"][3:] + [False, 0.0])[:2]
-    _, _, self_mask, memory_mask = (options["args"] + [None, None])[:4]
-
-    def function(x, memory, twist=""):
-        return (
-            decoder_layer(
-                options["fill"]["named"],
-                "",
-                x,
-                memory,
-                self_mask,
-                memory_mask,
-                num_heads,
-                norm_first,
-                twist,
-                dropped=dropout == 1.0,
-            ),
-        )
-
-    arrays = with_mistakes(function, TWISTS, *options["args"][:2])
-    if "directions" in options:
-        arrays["slopes"] = slopes(
-            function, options["args"][:2], options["directions"], options["upstream"]
-        )
-    return arrays
+    return right_arrays(outputs, ask)

@@ -2,51 +2,19 @@
 
 import numpy as np
 
-from autograder.oracles.blocks import remembered, slopes, with_mistakes
-from autograder.oracles.layers import encoder_layer
+from autograder.oracles.blocks import right_arrays
+from autograder.oracles.layers import Layer, encoder_layer
+from course_utils.checks.judge import Mistakes
 from course_utils.checks.wire import Ask
 
-TWISTS = [
-    "norm-first-ignored",
-    "always-norm-first",
-    "no-norms",
-    "one-norm-for-all",
-    "no-residuals",
-    "no-residual-around-attention",
-    "no-residual-around-feed-forward",
-    "residual-from-the-norm",
-    "norm-inside-the-sum",
-    "feed-forward-first",
-    "no-feed-forward",
-    "mask-ignored",
-    "mask-inverted",
-]
+
+def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
+    _, num_heads, _, norm_first, dropout = (ask.options["init"] + [False, 0.0])[:5]
+    x, mask = (ask.options["args"] + [None])[:2]
+    parameters = ask.options["fill"]["named"]
+    layer = Layer(parameters, "", num_heads, norm_first, mistakes, dropped=dropout == 1.0)
+    return [encoder_layer(layer, x, mask)]
 
 
-@remembered
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    options = ask.options
-    num_heads = options["init"][1]
-    norm_first, dropout = (options["init"][3:] + [False, 0.0])[:2]
-    mask = (options["args"] + [None])[1]
-
-    def function(x, twist=""):
-        return (
-            encoder_layer(
-                options["fill"]["named"],
-                "",
-                x,
-                mask,
-                num_heads,
-                norm_first,
-                twist,
-                dropped=dropout == 1.0,
-            ),
-        )
-
-    arrays = with_mistakes(function, TWISTS, options["args"][0])
-    if "directions" in options:
-        arrays["slopes"] = slopes(
-            function, options["args"][:1], options["directions"], options["upstream"]
-        )
-    return arrays
+    return right_arrays(outputs, ask)

@@ -2,48 +2,36 @@
 
 import numpy as np
 
+from autograder.oracles.blocks import chosen, right_arrays
+from course_utils.checks.judge import Mistakes
 from course_utils.checks.next_words import next_words
 from course_utils.checks.wire import Ask
 
 
-def best(prefix, table, twist) -> int:
-    seen = prefix[-1:] if twist == "last-token-only" else prefix
-    row = next_words(seen, table)
-    return int(row.argmin() if twist == "least-likely" else row.argmax())
+def best(prefix, table, mistakes: Mistakes) -> int:
+    row = next_words(prefix[-1:] if "last-token-only" in mistakes else prefix, table)
+    return int(row.argmin() if "least-likely" in mistakes else row.argmax())
 
 
-def decode(first, end, max_length, table, twist="") -> np.ndarray:
+def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
+    first, end, max_length = ask.options["args"]
+    table = ask.options["table"]
     rows = [[int(token)] for token in first]
     ended = [False] * len(rows)
-    steps = {"one-step-short": max_length - 1, "one-step-long": max_length + 1}
-    for _ in range(steps.get(twist, max_length)):
+    goes_on = {"writes-on-after-the-end", "stops-with-the-first"} & mistakes
+    more = chosen(mistakes, {"one-step-short": -1, "one-step-long": 1}, 0)
+    for _ in range(max_length + more):
         for number, row in enumerate(rows):
-            token = best(row, table, twist)
-            if ended[number] and twist not in ("writes-on-after-the-end", "stops-with-the-first"):
-                token = 0 if twist == "padded-with-zero" else end
+            token = best(row, table, mistakes)
+            if ended[number] and not goes_on:
+                token = 0 if "padded-with-zero" in mistakes else end
             row.append(token)
             ended[number] = ended[number] or token == end
-        if all(ended) or (twist == "stops-with-the-first" and any(ended)):
+        if all(ended) or ("stops-with-the-first" in mistakes and any(ended)):
             break
-    return np.array([row if twist == "keeps-the-first-token" else row[1:] for row in rows])
-
-
-TWISTS = [
-    "writes-on-after-the-end",
-    "stops-with-the-first",
-    "keeps-the-first-token",
-    "last-token-only",
-    "least-likely",
-    "one-step-short",
-    "one-step-long",
-    "padded-with-zero",
-]
+    kept = rows if "keeps-the-first-token" in mistakes else [row[1:] for row in rows]
+    return [np.array(kept, dtype=float)]
 
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    first, end, max_length = ask.options["args"]
-    table = ask.options["table"]
-    arrays = {"right/0": decode(first, end, max_length, table).astype(float)}
-    for twist in TWISTS:
-        arrays[f"{twist}/0"] = decode(first, end, max_length, table, twist).astype(float)
-    return arrays
+    return right_arrays(outputs, ask)

@@ -10,7 +10,7 @@ import numpy as np
 REMEMBERED = 512
 
 
-def remembered(function: Callable) -> Callable:
+def remembered(function: Callable, keep: int = REMEMBERED) -> Callable:
     """Compute once for the same arrays: a whole class is judged on one set of questions.
 
     Arrays are the same when they are the same object; they are kept, so that none takes the
@@ -27,7 +27,7 @@ def remembered(function: Callable) -> Callable:
             found = (arrays, function(*arrays))
             with lock:
                 kept[key] = found
-                while len(kept) > REMEMBERED:
+                while len(kept) > keep:
                     kept.popitem(last=False)
         return found[1]
 

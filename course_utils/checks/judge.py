@@ -8,6 +8,9 @@ code is graded. It gives:
                      that raises `Wrong` when it does not hold
     misconceptions   known mistakes, each a function of the evidence that says whether the
                      arrays are what that mistake gives
+    choices          optional: names of misconceptions in groups. One of each group can be made,
+                     alone or together with one of another group, and `fits` says whether
+                     the arrays are what these mistakes give
     oracle(ask)      optional: the right arrays for a question, by name. Where a loop would be
                      the answer itself, the file has none: the right arrays for the visible
                      seeds are stored (`stored/<id>.npz`), and whoever grades on other seeds
@@ -15,19 +18,26 @@ code is graded. It gives:
 """
 
 import importlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from course_utils import register
 from course_utils.checks.equations import remembered
+from course_utils.checks.signatures import alike, signature
 from course_utils.checks.wire import Ask, Reply
 
 VISIBLE_SEEDS = (0, 1)
 STORED = Path(__file__).with_name("stored")
+# In a stored file: the combinations of mistakes by name, and for each question their signatures.
+PREDICTED = "predicted"
+TOGETHER = " + "
+REMEMBERED_MISTAKES = 20_000
 
 
 Oracle = Callable[[Ask], dict[str, np.ndarray]]
@@ -63,12 +73,21 @@ class Property:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A known mistake: its name, what it does in a sentence, and what to do about it."""
+    """A known mistake: its name, what it does in a sentence, and what to do about it.
+
+    One that is among an exercise's `choices` needs no `matches`. One that is `beside` the values
+    (an input that is changed, say) can be named together with another mistake.
+    """
 
     name: str
     sentence: str
     hint: str
-    matches: Callable[["Evidence"], bool]
+    matches: Callable[["Evidence"], bool] | None = None
+    beside: bool = False
+
+
+Mistakes = frozenset[str]
+RIGHT: Mistakes = frozenset()
 
 
 @dataclass(frozen=True)
@@ -78,6 +97,24 @@ class Exercise:
     properties: tuple[Property, ...]
     misconceptions: tuple[Misconception, ...] = ()
     oracle: Oracle | None = None
+    choices: tuple[tuple[str, ...], ...] = ()
+    fits: Callable[["Evidence", Mistakes], bool] | None = None
+
+    @property
+    def combinations(self) -> tuple[tuple[Mistakes, ...], tuple[Mistakes, ...]]:
+        """The mistakes that can be made alone, and the pairs that can be made together."""
+        return _combinations(self.choices)
+
+
+@cache
+def _combinations(choices) -> tuple[tuple[Mistakes, ...], tuple[Mistakes, ...]]:
+    single = tuple(frozenset([name]) for group in choices for name in group)
+    pairs = tuple(
+        frozenset(pair)
+        for one, other in itertools.combinations(choices, 2)
+        for pair in itertools.product(one, other)
+    )
+    return single, pairs
 
 
 class Evidence:
@@ -87,6 +124,7 @@ class Evidence:
         self.exercise, self.seed = exercise, seed
         self._pairs = {ask.label: (ask, reply) for ask, reply in zip(asks, replies)}
         self._expected: dict[str, dict[str, np.ndarray]] = {}
+        self._signatures: dict[str, np.ndarray] = {}
 
     def labels(self, start: str = "") -> list[str]:
         return [label for label in self._pairs if label.startswith(start)]
@@ -118,6 +156,19 @@ class Evidence:
             if found:
                 return found
         return _oracle(self.exercise.id)(self._pairs[label][0])
+
+    def prediction(self, label: str, mistakes: Mistakes) -> np.ndarray:
+        """The signature of what an answer with these mistakes returns."""
+        stored = _stored_predictions(self.exercise.id).get((self.seed, label))
+        if stored is not None:
+            return stored[mistakes]
+        return _predict(self.exercise.id)(self._pairs[label][0], mistakes)
+
+    def agrees(self, label: str, mistakes: Mistakes, arrays, tolerance: float = 1e-4) -> bool:
+        """Whether `arrays` (None where the code raised) are those that these mistakes give."""
+        if label not in self._signatures:
+            self._signatures[label] = signature(arrays)
+        return alike(self.prediction(label, mistakes), self._signatures[label], tolerance)
 
     def outputs(self, label: str, *shapes: tuple, prefix: str = "out") -> list[np.ndarray]:
         """What the student's call returned, each of the shape asked for, finite, in float64."""
@@ -229,23 +280,44 @@ def load(exercise_id: str) -> Exercise:
     return importlib.import_module(name).exercise
 
 
-_find_oracle: Callable[[str], Oracle] | None = None
+class Hidden(Protocol):
+    """What does not ship: an oracle, and what an answer with known mistakes returns.
+
+    `outputs(ask, mistakes)` is needed where an exercise has `choices`; None means that the answer
+    raises an error.
+    """
+
+    oracle: Oracle
+    outputs: Callable[[Ask, Mistakes], list[np.ndarray] | None]
 
 
-def use_oracles(find: Callable[[str], Oracle] | None) -> None:
+_find_hidden: Callable[[str], Hidden] | None = None
+
+
+def use_oracles(find: Callable[[str], Hidden] | None) -> None:
     """Give the judge the oracles that do not ship: `find(exercise_id)` returns one."""
-    global _find_oracle
-    _find_oracle = find
+    global _find_hidden
+    _find_hidden = find
     _oracle.cache_clear()
+    _predict.cache_clear()
+
+
+def _hidden(exercise_id: str) -> Hidden:
+    if _find_hidden is None:
+        raise NoOracle(f"The right arrays of {exercise_id} are stored for the visible seeds only.")
+    return _find_hidden(exercise_id)
 
 
 @cache
 def _oracle(exercise_id: str) -> Oracle:
     """An exercise's oracle, its own or one that was given, asked once for each question."""
-    own = load(exercise_id).oracle
-    if own is None and _find_oracle is None:
-        raise NoOracle(f"The right arrays of {exercise_id} are stored for the visible seeds only.")
-    return remembered(own or _find_oracle(exercise_id))
+    return remembered(load(exercise_id).oracle or _hidden(exercise_id).oracle)
+
+
+@cache
+def _predict(exercise_id: str) -> Callable[[Ask, Mistakes], np.ndarray]:
+    outputs = _hidden(exercise_id).outputs
+    return remembered(lambda ask, mistakes: signature(outputs(ask, mistakes)), REMEMBERED_MISTAKES)
 
 
 @cache
@@ -255,6 +327,21 @@ def _stored(exercise_id: str) -> dict[str, np.ndarray]:
         return {}
     with np.load(path, allow_pickle=False) as file:
         return dict(file)
+
+
+@cache
+def _stored_predictions(exercise_id: str) -> dict[tuple[int, str], dict[Mistakes, np.ndarray]]:
+    stored = _stored(exercise_id)
+    if PREDICTED not in stored:
+        return {}
+    names = [frozenset(filter(None, name.split(TOGETHER))) for name in stored[PREDICTED].tolist()]
+    found = {}
+    for key, array in stored.items():
+        seed, _, rest = key.partition("/")
+        if rest.endswith(f"/{PREDICTED}"):
+            rows = [row[~np.isnan(row[:, 0])] for row in array]
+            found[int(seed), rest.removesuffix(f"/{PREDICTED}")] = dict(zip(names, rows))
+    return found
 
 
 def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
@@ -284,7 +371,7 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         start += len(asks)
     with np.errstate(all="ignore"):
         findings = _findings(exercise, entry.points, evidences)
-        found = None if all(f.passed for f in findings) else _diagnose(exercise, evidences)
+        found = () if all(f.passed for f in findings) else diagnose(exercise, evidences)
     total = round(sum(f.points for f in findings), 6)
     common = dict(
         exercise=plan.exercise,
@@ -293,9 +380,15 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         findings=findings,
         seeds=plan.seeds,
     )
-    if found is None:
+    if not found:
         return Verdict(**common)
-    return Verdict(**common, misconception=found.name, sentence=found.sentence, hint=found.hint)
+    several = "Two things. " if len(found) > 1 else ""
+    return Verdict(
+        **common,
+        misconception=TOGETHER.join(m.name for m in found),
+        sentence=several + " ".join(m.sentence for m in found),
+        hint=found[0].hint,
+    )
 
 
 def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
@@ -355,23 +448,41 @@ def _first_problem(p: Property, evidences: list[Evidence]) -> Wrong | None:
     return None
 
 
-def _diagnose(exercise: Exercise, evidences: list[Evidence]) -> Misconception | None:
-    def matches(misconception: Misconception, evidence: Evidence) -> bool:
-        try:
-            return bool(misconception.matches(evidence))
-        except Exception:  # what cannot be compared does not match
-            return False
+def diagnose(exercise: Exercise, evidences: list[Evidence]) -> tuple[Misconception, ...]:
+    """The mistake, or the two, that explain the arrays of every question, if only these do."""
+    beside = [m for m in exercise.misconceptions if m.beside and _matches(m, evidences)]
+    if exercise.fits is not None and not _fit(exercise, RIGHT, evidences):
+        fewest: list[Mistakes] = []
+        for combinations in exercise.combinations:
+            fewest = fewest or [c for c in combinations if _fit(exercise, c, evidences)]
+        if len(fewest) > 1:  # nobody can tell which
+            return ()
+        if fewest:
+            found = tuple(m for m in exercise.misconceptions if m.name in fewest[0])
+            return (*found, *beside) if len(found) == len(beside) == 1 else found
+    others = (m for m in exercise.misconceptions if m.matches and _matches(m, evidences))
+    return tuple(itertools.islice(others, 1))
 
-    for misconception in exercise.misconceptions:
-        if all(matches(misconception, evidence) for evidence in evidences):
-            return misconception
-    return None
+
+def _matches(misconception: Misconception, evidences: list[Evidence]) -> bool:
+    return _all(lambda e: misconception.matches(e), evidences)
+
+
+def _fit(exercise: Exercise, mistakes: Mistakes, evidences: list[Evidence]) -> bool:
+    return _all(lambda e: exercise.fits(e, mistakes), evidences)
+
+
+def _all(holds: Callable[[Evidence], bool], evidences: list[Evidence]) -> bool:
+    try:
+        return all(holds(evidence) for evidence in evidences)
+    except Exception:  # what cannot be compared does not match
+        return False
 
 
 def differ(expected: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
     """Whether two arrays of one shape are further apart than rounding explains."""
     scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    return bool(np.abs(expected - got).max(initial=0.0) > tolerance * scale)
+    return not np.abs(expected - got).max(initial=0.0) <= tolerance * scale  # NaN differs too
 
 
 def worst_slice(expected: np.ndarray, got: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

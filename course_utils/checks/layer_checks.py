@@ -4,7 +4,15 @@ import re
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Misconception, Wrong, differ, same
+from course_utils.checks.judge import (
+    RIGHT,
+    Evidence,
+    Misconception,
+    Mistakes,
+    Wrong,
+    differ,
+    same,
+)
 
 
 def mistake(name: str, sentence: str, hint: str, labels, read) -> Misconception:
@@ -44,15 +52,6 @@ def output_matches(read, labels, message: str, hint: str) -> callable:
             )
 
     return holds
-
-
-def has_shape(label: str, output: int, shape) -> callable:
-    """Whether the student's result has a shape that tells of a mistake."""
-
-    def matches(e: Evidence) -> bool:
-        return e.reply(label).arrays[f"out{output}"].shape == tuple(shape)
-
-    return matches
 
 
 def refused(e: Evidence, label: str, what: str, numbers: tuple[int, ...] = ()) -> None:
@@ -127,18 +126,50 @@ def slopes_match(e: Evidence, label: str, names) -> None:
             )
 
 
-def cut_off(label: str, names, right) -> callable:
-    """The values are right, and the gradients are not."""
+def returned(e: Evidence, label: str) -> list[np.ndarray] | None:
+    """What the student's code returned, whatever its shape; None where it raised an error."""
+    try:
+        reply = e.reply(label)
+    except Wrong:
+        return None
+    return [reply.arrays[f"out{i}"] for i in range(int(reply.notes["out_count"]))]
+
+
+def fits_everywhere(read=returned, leave_out: str = "bad", tolerance: float = 1e-4):
+    """Whether the arrays of all questions are those that some mistakes give.
+
+    `read(evidence, label)` gives the student's arrays. Questions with a label that starts with
+    `leave_out` ask for a refusal, and tell nothing of values.
+    """
+
+    def fits(e: Evidence, mistakes: Mistakes) -> bool:
+        return all(
+            e.agrees(label, mistakes, read(e, label), tolerance)
+            for label in e.labels()
+            if not label.startswith(leave_out)
+        )
+
+    return fits
+
+
+def cut_off(label: str, names) -> Misconception:
+    """All values are right, and the gradients are not."""
 
     def matches(e: Evidence) -> bool:
-        right(e)
+        if not e.exercise.fits(e, RIGHT):
+            return False
         try:
             slopes_match(e, label, names)
         except Wrong:
             return True
         return False
 
-    return matches
+    return Misconception(
+        "graph-cut",
+        "The values are right, but a part of the computation is cut off from the gradient.",
+        "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+        matches,
+    )
 
 
 def gradients_match(e: Evidence, label: str, names, expected, slack: float = 20) -> None:
@@ -176,6 +207,7 @@ def changes_its_input(label: str = "main") -> Misconception:
         "Your code changes the tensors it is given.",
         "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
         matches,
+        beside=True,
     )
 
 
@@ -190,19 +222,22 @@ def dropout(label: str = "main") -> Misconception:
         "Dropout is at work: some numbers are zero, and others each time you call.",
         "This module has no dropout.",
         matches,
+        beside=True,
     )
 
 
 def calls_differ(e: Evidence, label: str, index: int) -> bool:
     arrays = e.reply(label).arrays
-    return differ(arrays[f"out{index}"], arrays[f"again{index}"], 1e-4)
+    one, other = arrays[f"out{index}"], arrays[f"again{index}"]
+    return bool(np.isfinite(one).all() and np.isfinite(other).all() and differ(one, other, 1e-4))
 
 
-def graph_cut(label: str, names, right, gradients) -> Misconception:
-    """`right` raises where values are wrong; `gradients` gives what must reach the arguments."""
+def graph_cut(label: str, names, gradients) -> Misconception:
+    """All values are right; `gradients(e)`, which should reach the arguments, does not."""
 
     def matches(e: Evidence) -> bool:
-        right(e)
+        if not e.exercise.fits(e, RIGHT):
+            return False
         try:
             gradients_match(e, label, names, gradients(e), slack=1000)
         except Wrong:

@@ -37,7 +37,7 @@ def test_three_decimals_are_enough_and_two_are_not_always(exercise):
 def test_the_visible_check_needs_nothing_that_only_instructors_have(
     exercise, monkeypatch, own_numbers
 ):
-    monkeypatch.setattr(judge, "_find_oracle", None)
+    monkeypatch.setattr(judge, "_find_hidden", None)
     judge._oracle.cache_clear()
     assert verdict(exercise, solved(EXERCISES[exercise])).passed
     own = verdict(exercise, solved(EXERCISES[exercise], "ada"), student="ada")

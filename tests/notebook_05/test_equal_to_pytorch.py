@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from autograder.oracles.blocks import attend, attend_at_once, head
+from autograder.oracles.blocks import attend, weights_of
 from autograder.solutions import solution
 from course_utils.register import exercises
 from course_utils.transformer.masks import check_mask
@@ -132,22 +132,32 @@ def test_a_fully_masked_row_raises_and_gives_no_nan():
 
 @settings(deadline=None, max_examples=20)
 @given(T=sizes, S=sizes, d=sizes, seed=st.integers(0, 999))
-def test_the_oracles_head_agrees_with_torch(T, S, d, seed):
+def test_the_oracles_weights_agree_with_torch(T, S, d, seed):
     rng = np.random.default_rng(seed)
     Q, K, V = (rng.standard_normal((n, d)) for n in (T, S, S))
-    output, weights = head(Q, K, V)
+    weights = weights_of(Q, K)
     wanted = F.scaled_dot_product_attention(*map(torch.from_numpy, (Q, K, V)))
-    np.testing.assert_allclose(output, wanted.numpy(), atol=1e-10)
+    np.testing.assert_allclose(weights @ V, wanted.numpy(), atol=1e-10)
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-12)
 
 
-def test_the_oracle_with_loops_and_the_one_without_agree():
+def test_the_oracle_attends_as_loops_over_sentences_and_heads_do():
     rng = np.random.default_rng(0)
     query, memory = rng.standard_normal((2, 3, 6)), rng.standard_normal((2, 4, 6))
-    matrices = rng.standard_normal((4, 6, 6))
-    projections = [lambda x, W=W: x @ W for W in matrices]
+    W_Q, W_K, W_V, W_O = rng.standard_normal((4, 6, 6))
+    projections = [lambda x, W=W: x @ W for W in (W_Q, W_K, W_V, W_O)]
     mask = rng.random((2, 3, 4)) < 0.6
     mask[..., 1] = True
-    by_loops, _ = attend(query, memory, memory, projections, 2, mask)
-    at_once = attend_at_once(query, memory, memory, projections, 2, mask)
-    np.testing.assert_allclose(by_loops, at_once, atol=1e-12)
+    output, weights = attend(query, memory, memory, projections, 2, mask)
+    for b in range(2):
+        heads = []
+        for h in range(2):
+            Q, K, V = (
+                (x[b] @ W)[:, 3 * h : 3 * h + 3]
+                for x, W in ((query, W_Q), (memory, W_K), (memory, W_V))
+            )
+            scores = np.where(mask[b], Q @ K.T / np.sqrt(3), -np.inf)
+            rows = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(weights[b, h], rows, atol=1e-12)
+            heads.append(rows @ V)
+        np.testing.assert_allclose(output[b], np.concatenate(heads, axis=1) @ W_O, atol=1e-12)

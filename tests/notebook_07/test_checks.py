@@ -89,7 +89,7 @@ def chance_to_be_refused(n: int, p: float) -> float:
 
 def test_a_right_sampler_is_refused_by_chance_less_than_once_in_a_thousand_million_checks():
     plan = judge.make_plan("sample-next", SEEDS)
-    oracle = oracles.find("sample-next")
+    oracle = oracles.find("sample-next").oracle
     chance = sum(
         chance_to_be_refused(ask.options["count"], p)
         for ask in plan.flat

@@ -1,4 +1,4 @@
-# misconception: none
+# misconception: no-dropout
 from torch import nn
 
 from course_utils.transformer import MultiHeadAttention

@@ -1,4 +1,4 @@
-# misconception: none
+# misconception: changes-its-input
 import torch
 
 from course_utils.transformer import check_mask

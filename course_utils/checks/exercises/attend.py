@@ -15,8 +15,7 @@ from course_utils.checks.layer_checks import (
     batch_of_one_lost,
     changes_its_input,
     cut_off,
-    has_shape,
-    mistake,
+    fits_everywhere,
     slopes_match,
     stays_and_repeats,
 )
@@ -115,20 +114,6 @@ def clean(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-def values_right(e: Evidence) -> None:
-    weights_match(e)
-    context_matches(e)
-
-
-def swapped(e: Evidence) -> bool:
-    B, S, D = SIZES["main"]
-    return has_shape("main", 0, (B, S))(e) and has_shape("main", 1, (B, D))(e)
-
-
-def tell(name: str, sentence: str, hint: str) -> Misconception:
-    return mistake(name, sentence, hint, ("main", "wide"), read)
-
-
 exercise = Exercise(
     id="attend",
     asks=asks,
@@ -144,89 +129,88 @@ exercise = Exercise(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
             "Return the context first, then the weights.",
-            swapped,
         ),
-        tell(
+        Misconception(
             "softmax-over-batch",
             "Your softmax runs over the batch: weights of different sentences sum to one.",
             "Sentences of a batch never meet. The source is the last axis: dim=-1.",
         ),
-        tell(
+        Misconception(
             "scaled-by-sqrt-d",
             "Your scores are divided by the square root of d; this exercise has no scale.",
             "The scale comes in a later notebook. Here the dot products stay as they are.",
         ),
-        tell(
+        Misconception(
             "scaled-by-d",
             "Your scores are divided by d; this exercise has no scale.",
             "A mean over components is a dot product divided by d: use the sum.",
         ),
-        tell(
+        Misconception(
             "mean-pooling",
             "Every state gets the same weight: this is a plain mean.",
             "The weights should depend on how well the query matches each state.",
         ),
-        tell(
+        Misconception(
             "argmax",
             "Your weights pick the largest score alone instead of sharing by softmax.",
             "A hard choice has no gradient. Use the softmax.",
         ),
-        tell(
+        Misconception(
             "raw-scores",
             "You return the scores themselves; the softmax is missing.",
             "Weights are softmax(scores): positive, and one in sum.",
         ),
-        tell(
+        Misconception(
             "sigmoid",
             "Your weights are sigmoids: each lies in 0 to 1, but they do not sum to one.",
             "Positions compete for attention: that is what the softmax does.",
         ),
-        tell(
+        Misconception(
             "exp-without-sum",
             "Your weights are exp(scores), but nothing divides them by their sum.",
             "softmax(z)_s = exp(z_s) / sum of all exp(z).",
         ),
-        tell(
+        Misconception(
             "sum-without-exp",
             "Your scores are divided by their sum; the exponential is missing.",
             "softmax(z)_s = exp(z_s) / sum of all exp(z).",
         ),
-        tell(
+        Misconception(
             "softmax-twice",
             "The softmax is applied twice, which flattens the weights.",
             "Once is enough.",
         ),
-        tell(
+        Misconception(
             "negative-scores",
             "Your scores have the wrong sign: the best match gets the least weight.",
             "A good match has a large dot product. Keep its sign.",
         ),
-        tell(
+        Misconception(
             "last-state-for-context",
             "Your context is the last state alone: the bottleneck is back.",
             "Multiply every state by its weight and add them up over the source.",
         ),
-        tell(
+        Misconception(
             "best-state-for-context",
             "Your context is the state with the largest weight, not the weighted sum.",
             "Multiply every state by its weight and add them up over the source.",
         ),
-        tell(
+        Misconception(
             "mean-state-for-context",
             "Your context is the plain mean of the states; the weights are not used.",
             "Multiply every state by its weight and add them up over the source.",
         ),
-        tell(
+        Misconception(
             "mean-for-sum",
             "Your context is divided by the source length: a mean, not a sum.",
             "The weights already sum to one. Use sum over the source axis, not mean.",
         ),
-        tell(
+        Misconception(
             "query-added",
             "The query is added to the context.",
             "Return the weighted sum of the states alone; the readout joins it with the query.",
         ),
-        tell(
+        Misconception(
             "scores-for-context",
             "The context is made with the scores, not with the weights.",
             "Take the softmax first, then the weighted sum.",
@@ -241,11 +225,33 @@ exercise = Exercise(
             ),
         ),
         batch_of_one_lost(("batch of one", "one state", "single"), read),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            cut_off("main", NAMES, values_right),
-        ),
+        cut_off("main", NAMES),
     ),
+    choices=(
+        (
+            "scaled-by-sqrt-d",
+            "scaled-by-d",
+        ),
+        ("negative-scores",),
+        (
+            "softmax-over-batch",
+            "mean-pooling",
+            "argmax",
+            "raw-scores",
+            "sigmoid",
+            "exp-without-sum",
+            "sum-without-exp",
+            "softmax-twice",
+        ),
+        (
+            "last-state-for-context",
+            "best-state-for-context",
+            "mean-state-for-context",
+            "mean-for-sum",
+            "query-added",
+            "scores-for-context",
+        ),
+        ("outputs-swapped",),
+    ),
+    fits=fits_everywhere(),
 )

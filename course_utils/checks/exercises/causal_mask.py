@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, same
-from course_utils.checks.layer_checks import mistake
+from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
 LENGTHS = {"four": 4, "seven": 7, "one": 1}
@@ -50,10 +50,6 @@ def _minus_infinity(e: Evidence) -> bool:
     return bool(np.isneginf(e.reply("four").arrays["out0"]).any())
 
 
-def tell(name: str, sentence: str, hint: str) -> Misconception:
-    return mistake(name, sentence, hint, ("four", "seven"), read)
-
-
 exercise = Exercise(
     id="causal-mask",
     asks=asks,
@@ -69,30 +65,36 @@ exercise = Exercise(
             "Return truth values: True where attention is allowed.",
             _minus_infinity,
         ),
-        tell(
+        Misconception(
             "true-where-forbidden",
             "Your mask is True where attention is forbidden.",
             "In this course True means: may look.",
         ),
-        tell(
+        Misconception(
             "upper-triangle",
             "Your mask shows each position itself and the future.",
             "The past lies left of the diagonal: the lower triangle, tril.",
         ),
-        tell(
+        Misconception(
             "one-step-ahead",
             "Your mask lets each position look one step into the future.",
             "Position t predicts token t + 1: it must not see it.",
         ),
-        tell(
+        Misconception(
             "blind-to-itself",
             "Your mask hides each position from itself, and the first one sees nothing.",
             "s = t is allowed: keep the diagonal.",
         ),
-        tell(
+        Misconception("all-allowed", "Your mask allows everything.", "Forbid s > t."),
+    ),
+    choices=(
+        (
+            "true-where-forbidden",
+            "upper-triangle",
+            "one-step-ahead",
+            "blind-to-itself",
             "all-allowed",
-            "Your mask allows everything.",
-            "Forbid s > t.",
         ),
     ),
+    fits=fits_everywhere(),
 )

@@ -4,8 +4,9 @@ import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
 from course_utils.checks.layer_checks import (
+    changes_its_input,
     cut_off,
-    mistake,
+    fits_everywhere,
     output_matches,
     slopes_match,
     stays_and_repeats,
@@ -59,10 +60,6 @@ def stays(e: Evidence) -> None:
         B, T, _, D, *_ = SIZES[label]
         stays_and_repeats(e, label, [(B, T, D)], NAMES)
         slopes_match(e, label, NAMES)
-
-
-def tell(name: str, sentence: str, hint: str, labels) -> Misconception:
-    return mistake(name, sentence, hint, labels, read)
 
 
 BOTH, MASKS = ("after", "before"), ("masked after", "masked before")
@@ -119,115 +116,140 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
-        tell(
+        changes_its_input("after"),
+        Misconception(
             "norm-first-ignored",
             "norm_first has no effect: the norm always comes after.",
             "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
-            ("before",),
         ),
-        tell(
+        Misconception(
+            "norm-first-exchanged",
+            "The two orders are exchanged: norm_first=True gives what norm_first=False should.",
+            "With norm_first=True the norm comes before the sublayer.",
+        ),
+        Misconception(
+            "no-dropout",
+            "Dropout has no effect.",
+            "x + self.dropout(sublayer), for each sublayer.",
+        ),
+        Misconception(
             "always-norm-first",
             "The norm always comes before the sublayer, whatever norm_first says.",
             "With norm_first=False it comes after the sum.",
-            ("after",),
         ),
-        tell("no-residuals", "The residual sums are missing.", "x + sublayer(x).", BOTH),
-        tell(
+        Misconception("no-residuals", "The residual sums are missing.", "x + sublayer(x)."),
+        Misconception(
             "no-residual-around-attention",
             "The sum around the self-attention is missing.",
             "x + attention(x).",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-residual-around-cross-attention",
             "The sum around the cross-attention is missing.",
             "x + cross_attention(x, memory).",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-residual-around-feed-forward",
             "The sum around the feed-forward network is missing.",
             "x + feed_forward(x).",
-            BOTH,
         ),
-        tell("no-norms", "The layer norms are missing.", "norm1, norm2 and norm3.", BOTH),
-        tell(
+        Misconception("no-norms", "The layer norms are missing.", "norm1, norm2 and norm3."),
+        Misconception(
             "one-norm-for-all",
             "self.norm1 is used for every sublayer.",
             "Each sublayer has a norm of its own.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "residual-from-the-norm",
             "With norm_first=True you add to the normalised x, so the direct path is lost.",
             "Keep x as it is, and give only the sublayer the norm of it.",
-            ("before",),
         ),
-        tell(
+        Misconception(
             "norm-inside-the-sum",
             "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
             "norm1(x + attention(x)), not x + norm1(attention(x)).",
-            ("after",),
         ),
-        tell(
+        Misconception(
             "cross-attends-to-itself",
             "The cross-attention looks at the target, not at the memory.",
             "Queries come from x, keys and values from memory.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "same-attention-twice",
             "self.attention serves for the cross-attention too.",
             "The second sublayer is self.cross_attention.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "cross-attention-first",
             "The cross-attention comes before the self-attention.",
             "First the target looks at itself, then at the source.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-cross-attention",
             "The cross-attention is missing: the decoder never sees the source.",
             "self.cross_attention(x, memory, memory, memory_mask).",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-feed-forward",
             "The feed-forward network is missing.",
             "A third sublayer with norm3.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "memory-normalised",
             "With norm_first=True you normalise the memory as well.",
             "Only x goes through the norm: the memory comes ready from the encoder.",
-            ("before",),
         ),
-        tell(
+        Misconception(
             "self-mask-ignored",
             "self_mask has no effect: each position sees the future.",
             "self.attention(x, x, x, self_mask).",
-            MASKS,
         ),
-        tell(
+        Misconception(
             "self-mask-inverted",
             "self_mask is turned round.",
             "True means: may look. Hand the mask on as it is.",
-            MASKS,
         ),
-        tell(
+        Misconception(
             "memory-mask-ignored",
             "memory_mask has no effect: the decoder looks at padding.",
             "self.cross_attention(x, memory, memory, memory_mask).",
-            MASKS,
         ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            cut_off("after", NAMES, lambda e: [read(e, label) for label in BOTH]),
-        ),
+        cut_off("after", NAMES),
     ),
+    choices=(
+        (
+            "norm-first-ignored",
+            "always-norm-first",
+            "norm-first-exchanged",
+        ),
+        (
+            "no-norms",
+            "one-norm-for-all",
+        ),
+        (
+            "residual-from-the-norm",
+            "norm-inside-the-sum",
+        ),
+        ("no-dropout",),
+        (
+            "no-residuals",
+            "no-residual-around-attention",
+            "no-residual-around-cross-attention",
+            "no-residual-around-feed-forward",
+        ),
+        (
+            "cross-attends-to-itself",
+            "same-attention-twice",
+            "cross-attention-first",
+            "no-cross-attention",
+        ),
+        ("no-feed-forward",),
+        ("memory-normalised",),
+        (
+            "self-mask-ignored",
+            "self-mask-inverted",
+        ),
+        ("memory-mask-ignored",),
+    ),
+    fits=fits_everywhere(),
 )

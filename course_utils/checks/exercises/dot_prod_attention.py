@@ -7,6 +7,7 @@ on half of the rows and verified on the other half.
 
 import numpy as np
 
+from course_utils.checks import variants
 from course_utils.checks.equations import (
     dot,
     remembered,
@@ -18,6 +19,7 @@ from course_utils.checks.judge import (
     Evidence,
     Exercise,
     Misconception,
+    Mistakes,
     Property,
     Wrong,
     differ,
@@ -30,6 +32,7 @@ from course_utils.checks.layer_checks import (
     dropout,
     gradients_match,
     graph_cut,
+    returned,
     stays_and_repeats,
 )
 from course_utils.checks.variants import misconceptions_of_weights
@@ -187,8 +190,8 @@ def affine_fit(inputs: np.ndarray, outputs: np.ndarray, tolerance=1e-5) -> np.nd
     rows = inputs.reshape(-1, inputs.shape[-1])
     rows = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
     wanted = outputs.reshape(-1, outputs.shape[-1])
-    half = len(rows) // 2
-    solution, *_ = np.linalg.lstsq(rows[:half], wanted[:half], rcond=None)
+    # Every second row, so that both halves have all sentences.
+    solution, *_ = np.linalg.lstsq(rows[::2], wanted[::2], rcond=None)
     return None if differ(wanted, rows @ solution, tolerance) else solution
 
 
@@ -248,11 +251,6 @@ def gradients_right(e: Evidence) -> None:
     gradients_match(e, "main", NAMES, _gradients(e))
 
 
-def values_right(e: Evidence) -> None:
-    weights_match(e)
-    output_matches(e)
-
-
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """Where the gradients at query and states must stand, by the chain rule, in loops."""
     query, states = e.args("main")
@@ -277,80 +275,139 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
 
 # ---- misconceptions -----------------------------------------------------------
 
+OUTPUTS = {
+    "no-tanh": ("The tanh is missing.", "The attentional hidden state is tanh(W_c [c_t; s_t])."),
+    "sigmoid-for-tanh": (
+        "The output goes through a sigmoid, not through tanh.",
+        "tanh reaches from -1 to 1, the sigmoid from 0 to 1.",
+    ),
+    "tanh-before-layer": (
+        "The tanh comes before the linear layer, not after it.",
+        "First W_c [c_t; s_t], then tanh of the result.",
+    ),
+    "query-left-out": (
+        "The query is left out: the output depends on the context alone.",
+        "Concatenate c_t and s_t before the linear layer.",
+    ),
+    "context-left-out": (
+        "The context is left out: the output depends on the query alone.",
+        "Concatenate c_t and s_t before the linear layer.",
+    ),
+    "added-not-concatenated": (
+        "Context and query are added, not concatenated.",
+        "torch.cat([context, query], dim=-1) keeps them apart.",
+    ),
+    "nothing-to-learn": (
+        "The output layer has no parameters that training could change.",
+        "nn.Linear(2 * hidden_size, hidden_size) in __init__ gives the module its W_c.",
+    ),
+}
+SCALES = ("scaled-by-sqrt-d", "scaled-by-d", "multiplied-by-sqrt-d")
+RULES = tuple(variants.RULES)
+CONTEXT_AND_QUERY = "right"
 
-def _scores(e: Evidence) -> tuple[np.ndarray, int]:
-    return scores_of(*e.args("main")), SIZES["main"][3]
+
+def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
+    """Output and weights, where they are if these mistakes were made."""
+    output, weights = returned(e, label)
+    if "outputs-swapped" in mistakes:
+        output, weights = weights, output
+    if "weights-transposed" in mistakes:
+        weights = weights.swapaxes(-1, -2)
+    B, T, S, D = SIZES[label]
+    if output.shape != (B, T, D) or weights.shape != (B, T, S):
+        raise Wrong("Other shapes.")
+    return output, weights
 
 
-def _shape(e: Evidence, label: str, name: str) -> tuple:
-    return e.reply(label).arrays[name].shape
+def weights_agree(e: Evidence, label: str, mistakes: Mistakes) -> bool:
+    query, states = e.args(label)
+    scores = scores_of(query, states)
+    if "reshape-for-transpose" in mistakes:
+        B, S, D = states.shape
+        scores = np.einsum("btd,bds->bts", query, states.reshape(B, D, S))
+    divisor = next((variants.SCALES[n](SIZES[label][3]) for n in SCALES if n in mistakes), 1.0)
+    expected = variants.weights(scores, divisor, mistakes)
+    if np.isnan(expected).any():  # a single position, without which nothing is left
+        return SIZES[label][2] == 1
+    return not differ(expected, arrays_of(e, label, mistakes)[1], 1e-4)
 
 
-def _weights_transposed(e: Evidence) -> bool:
-    B, T, S, _ = SIZES["main"]
-    return _shape(e, "main", "out1") == (B, S, T)
+@remembered
+def forms_of(e: Evidence, mistakes: Mistakes) -> frozenset[str]:
+    """What the output may be made of: `right`, or names of mistakes.
 
-
-def _outputs_swapped(e: Evidence) -> bool:
-    B, T, S, D = SIZES["main"]
-    return _shape(e, "main", "out0") == (B, T, S) and _shape(e, "main", "out1") == (B, T, D)
-
-
-def _reshaped(e: Evidence) -> bool:
+    The context may be that of the weights returned or, where those are scores or logarithms, that
+    of the right ones.
+    """
     query, states = e.args("main")
-    B, S, D = states.shape
-    scores = np.einsum("btd,bds->bts", query, states.reshape(B, D, S))
-    powers = np.exp(scores)
-    expected = powers / powers.sum(-1, keepdims=True)
-    return not differ(expected, read_weights(e, "main"), 1e-4)
+    output, weights = arrays_of(e, "main", mistakes)
+    again = output if calls_differ(e, "main", 0) else arrays_of(e, "refilled", mistakes)[0]
+    own = np.einsum("bts,bsd->btd", weights, states)
+    steepest = STEEPEST if e.tolerance("main") < 1e-5 else STEEPEST_32
+    found: set[str] = set()
+    for context in (own, right_contexts_of(query, states)):
+        features = np.concatenate([context, query], -1)
+        if np.isfinite(features).all() and np.isfinite(output).all():
+            found |= forms_of_features(features, output, again, steepest)
+    return frozenset(found)
+
+
+def forms_of_features(features, output, again, steepest: float) -> set[str]:
+    found = set()
+    if affine_fit(features, output) is not None:
+        found.add("no-tanh")
+    is_share = (0 < output).all() and (output < 1).all()
+    if is_share and affine_fit(features, np.log(output / (1 - output))) is not None:
+        found.add("sigmoid-for-tanh")
+    if affine_fit(np.tanh(features), output) is not None:
+        found.add("tanh-before-layer")
+    solution = tanh_fit(features, output, steepest)
+    if solution is not None and np.abs(output).max() <= 1:
+        other = None if again is output else tanh_fit(features, again, steepest)
+        found |= forms_of_map(features, solution, other)
+    return found
+
+
+def forms_of_map(features: np.ndarray, solution: np.ndarray, again) -> set[str]:
+    """What one affine map of [c_t; s_t], and that of other parameters, say of the output."""
+    D = features.shape[-1] // 2
+    rows = features.reshape(-1, 2 * D)
+    context, query = solution[:D], solution[D : 2 * D]
+    # Where contexts do not vary in every direction, the map of them is not known.
+    if np.linalg.matrix_rank(rows - rows.mean(axis=0), tol=1e-6) < 2 * D:
+        return {CONTEXT_AND_QUERY, "context-left-out"} if np.abs(query).max() > 1e-6 else set()
+    if again is not None and not differ(solution, again, 1e-6):
+        return {"nothing-to-learn"}
+    if np.abs(query).max() < 1e-6:
+        return {"query-left-out"}
+    if np.abs(context).max() < 1e-6:
+        return {"context-left-out"}
+    if not differ(context, query, 1e-6):
+        return {"added-not-concatenated"}
+    return {CONTEXT_AND_QUERY}
+
+
+def fits(e: Evidence, mistakes: Mistakes) -> bool:
+    returns = mistakes & {"outputs-swapped", "weights-transposed"}
+    if not all(weights_agree(e, label, mistakes) for label in SIZES):
+        return False
+    if "zero-weights" in mistakes:  # whatever the output is made of
+        return True
+    form = next((name for name in OUTPUTS if name in mistakes), CONTEXT_AND_QUERY)
+    return form in forms_of(e, RETURNED[returns])
+
+
+# One object for each, so that `forms_of` is remembered.
+RETURNED = {
+    names: names for names in map(frozenset, ((), ("outputs-swapped",), ("weights-transposed",)))
+}
 
 
 def _attends_to_itself(e: Evidence) -> bool:
     query, _ = e.args("main")
-    return _shape(e, "main", "out1") == (query.shape[0], query.shape[1], query.shape[1])
-
-
-def _no_tanh(e: Evidence) -> bool:
-    query, states = e.args("main")
-    output, _ = read(e, "main")
-    context = right_contexts_of(query, states)
-    return affine_fit(np.concatenate([context, query], -1), output) is not None
-
-
-def _sigmoid_output(e: Evidence) -> bool:
-    query, states = e.args("main")
-    output, _ = read(e, "main")
-    if output.min() <= 0 or output.max() >= 1:
-        return False
-    context = right_contexts_of(query, states)
-    features = np.concatenate([context, query], -1)
-    return affine_fit(features, np.log(output / (1 - output))) is not None
-
-
-def _tanh_too_early(e: Evidence) -> bool:
-    query, states = e.args("main")
-    output, _ = read(e, "main")
-    context = right_contexts_of(query, states)
-    return affine_fit(np.tanh(np.concatenate([context, query], -1)), output) is not None
-
-
-def _query_left_out(e: Evidence) -> bool:
-    for_context, for_query = blocks(e, "main")
-    return np.abs(for_query).max() < 1e-6 < np.abs(for_context).max()
-
-
-def _context_left_out(e: Evidence) -> bool:
-    for_context, for_query = blocks(e, "main")
-    return np.abs(for_context).max() < 1e-6 < np.abs(for_query).max()
-
-
-def _added(e: Evidence) -> bool:
-    for_context, for_query = blocks(e, "main")
-    return np.abs(for_context).max() > 1e-6 and not differ(for_context, for_query, 1e-6)
-
-
-def _nothing_learns(e: Evidence) -> bool:
-    return not differ(blocks(e, "main")[0], blocks(e, "refilled")[0], 1e-6)
+    B, T, _ = query.shape
+    return e.reply("main").arrays["out1"].shape == (B, T, T)
 
 
 def _only_square(e: Evidence) -> bool:
@@ -394,7 +451,6 @@ exercise = Exercise(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
             "Return the attentional hidden state first, then the weights.",
-            _outputs_swapped,
         ),
         dropout(),
         Misconception(
@@ -407,39 +463,14 @@ exercise = Exercise(
             "weights-transposed",
             "The weights are transposed: they have the source before the target.",
             "Weights have the shape [B, T, S]: a row for each target step.",
-            _weights_transposed,
         ),
         Misconception(
             "reshape-for-transpose",
             "The states are reshaped where they should be transposed, so numbers of "
             "different positions are mixed.",
             "reshape keeps the order of the numbers; transpose(1, 2) turns the axes.",
-            _reshaped,
         ),
-        *misconceptions_of_weights(
-            [
-                "mean-pooling",
-                "zero-weights",
-                "scaled-by-sqrt-d",
-                "scaled-by-d",
-                "multiplied-by-sqrt-d",
-                "softmax-over-queries",
-                "softmax-over-batch",
-                "softmax-over-everything",
-                "sigmoid",
-                "argmax",
-                "raw-scores",
-                "log-probabilities",
-                "exp-without-sum",
-                "sum-without-exp",
-                "softmax-twice",
-                "negative-scores",
-                "ignores-last-position",
-                "ignores-first-position",
-            ],
-            _scores,
-            lambda e: read_weights(e, "main"),
-        ),
+        *misconceptions_of_weights((*SCALES, "negative-scores", *RULES)),
         Misconception(
             "only-square",
             "It works only when source and target have the same length.",
@@ -450,51 +481,22 @@ exercise = Exercise(
             "new-layers-each-call",
             "The output changes from call to call: a layer is made anew inside forward.",
             "Make layers in __init__ and keep them in self; forward only uses them.",
-            lambda e: calls_differ(e, "main", 0),
+            lambda e: (
+                calls_differ(e, "main", 0) and not (e.reply("main").arrays["out0"] == 0).any()
+            ),
+            beside=True,
         ),
-        Misconception(
-            "no-tanh",
-            "The tanh is missing.",
-            "The attentional hidden state is tanh(W_c [c_t; s_t]).",
-            _no_tanh,
-        ),
-        Misconception(
-            "sigmoid-for-tanh",
-            "The output goes through a sigmoid, not through tanh.",
-            "tanh reaches from -1 to 1, the sigmoid from 0 to 1.",
-            _sigmoid_output,
-        ),
-        Misconception(
-            "tanh-before-layer",
-            "The tanh comes before the linear layer, not after it.",
-            "First W_c [c_t; s_t], then tanh of the result.",
-            _tanh_too_early,
-        ),
-        Misconception(
-            "query-left-out",
-            "The query is left out: the output depends on the context alone.",
-            "Concatenate c_t and s_t before the linear layer.",
-            _query_left_out,
-        ),
-        Misconception(
-            "context-left-out",
-            "The context is left out: the output depends on the query alone.",
-            "Concatenate c_t and s_t before the linear layer.",
-            _context_left_out,
-        ),
-        Misconception(
-            "added-not-concatenated",
-            "Context and query are added, not concatenated.",
-            "torch.cat([context, query], dim=-1) keeps them apart.",
-            _added,
-        ),
-        Misconception(
-            "nothing-to-learn",
-            "The output layer has no parameters that training could change.",
-            "nn.Linear(2 * hidden_size, hidden_size) in __init__ gives the module its W_c.",
-            _nothing_learns,
-        ),
+        *(Misconception(name, *words) for name, words in OUTPUTS.items()),
         batch_of_one_lost(("batch of one", "one step"), read),
-        graph_cut("main", NAMES, values_right, _gradients),
+        graph_cut("main", NAMES, _gradients),
     ),
+    choices=(
+        SCALES,
+        ("negative-scores",),
+        RULES,
+        ("reshape-for-transpose",),
+        tuple(OUTPUTS),
+        ("outputs-swapped", "weights-transposed"),
+    ),
+    fits=fits,
 )

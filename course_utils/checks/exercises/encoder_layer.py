@@ -4,8 +4,9 @@ import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
 from course_utils.checks.layer_checks import (
+    changes_its_input,
     cut_off,
-    mistake,
+    fits_everywhere,
     output_matches,
     slopes_match,
     stays_and_repeats,
@@ -63,10 +64,6 @@ def stays(e: Evidence) -> None:
         slopes_match(e, label, ("x",))
 
 
-def tell(name: str, sentence: str, hint: str, labels) -> Misconception:
-    return mistake(name, sentence, hint, labels, read)
-
-
 BOTH = ("after", "before")
 exercise = Exercise(
     id="encoder-layer",
@@ -120,84 +117,106 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
-        tell(
+        changes_its_input("after"),
+        Misconception(
             "norm-first-ignored",
             "norm_first has no effect: the norm always comes after.",
             "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
-            ("before",),
         ),
-        tell(
+        Misconception(
+            "norm-first-exchanged",
+            "The two orders are exchanged: norm_first=True gives what norm_first=False should.",
+            "With norm_first=True the norm comes before the sublayer.",
+        ),
+        Misconception(
+            "no-dropout",
+            "Dropout has no effect.",
+            "x + self.dropout(sublayer), for each sublayer.",
+        ),
+        Misconception(
             "always-norm-first",
             "The norm always comes before the sublayer, whatever norm_first says.",
             "With norm_first=False it comes after the sum.",
-            ("after",),
         ),
-        tell(
+        Misconception(
             "no-residuals",
             "The residual sums are missing.",
             "What a sublayer makes is added to its input: x + ...",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-residual-around-attention",
             "The sum around the attention is missing.",
             "x + attention(x).",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-residual-around-feed-forward",
             "The sum around the feed-forward network is missing.",
             "x + feed_forward(x).",
-            BOTH,
         ),
-        tell("no-norms", "The layer norms are missing.", "self.norm1 and self.norm2.", BOTH),
-        tell(
+        Misconception("no-norms", "The layer norms are missing.", "self.norm1 and self.norm2."),
+        Misconception(
             "one-norm-for-all",
             "self.norm1 is used for both sublayers.",
             "Each sublayer has a norm of its own: norm2 belongs to the feed-forward network.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "residual-from-the-norm",
             "With norm_first=True you add to the normalised x, so the direct path is lost.",
             "Keep x as it is, and give only the sublayer the norm of it.",
-            ("before",),
         ),
-        tell(
+        Misconception(
             "norm-inside-the-sum",
             "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
             "norm1(x + attention(x)), not x + norm1(attention(x)).",
-            ("after",),
         ),
-        tell(
+        Misconception(
             "feed-forward-first",
             "The feed-forward network comes before the attention.",
             "First look around, then think about it: attention, then feed-forward.",
-            BOTH,
         ),
-        tell(
+        Misconception(
             "no-feed-forward",
             "The feed-forward network is missing.",
             "A second sublayer with norm2.",
-            BOTH,
         ),
-        tell(
-            "mask-ignored",
-            "The mask has no effect.",
-            "Hand it on: self.attention(x, x, x, mask).",
-            ("masked after", "masked before"),
+        Misconception(
+            "mask-ignored", "The mask has no effect.", "Hand it on: self.attention(x, x, x, mask)."
         ),
-        tell(
+        Misconception(
             "mask-inverted",
             "The mask is turned round.",
             "True means: may look, here and in MultiHeadAttention. Hand it on as it is.",
-            ("masked after", "masked before"),
         ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            cut_off("after", ("x",), lambda e: [read(e, label) for label in BOTH]),
+        cut_off("after", ("x",)),
+    ),
+    choices=(
+        (
+            "norm-first-ignored",
+            "always-norm-first",
+            "norm-first-exchanged",
+        ),
+        (
+            "no-norms",
+            "one-norm-for-all",
+        ),
+        (
+            "residual-from-the-norm",
+            "norm-inside-the-sum",
+        ),
+        ("no-dropout",),
+        (
+            "no-residuals",
+            "no-residual-around-attention",
+            "no-residual-around-feed-forward",
+        ),
+        (
+            "feed-forward-first",
+            "no-feed-forward",
+        ),
+        (
+            "mask-ignored",
+            "mask-inverted",
         ),
     ),
+    fits=fits_everywhere(),
 )

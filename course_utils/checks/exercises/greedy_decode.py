@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
-from course_utils.checks.layer_checks import mistake
+from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
 WORDS, ROWS = 9, 997
@@ -119,10 +119,6 @@ def stops(e: Evidence) -> None:
             )
 
 
-def tell(name: str, sentence: str, hint: str, labels=("main",)) -> Misconception:
-    return mistake(name, sentence, hint, labels, read)
-
-
 exercise = Exercise(
     id="greedy-decode",
     asks=asks,
@@ -132,47 +128,60 @@ exercise = Exercise(
         Property("it stops when all rows have ended", 0.5, stops, needs=(TOKENS,)),
     ),
     misconceptions=(
-        tell(
+        Misconception(
             "keeps-the-first-token",
             "The result begins with the tokens in `first`, which were given.",
             "Return only what was written: tokens[:, 1:].",
         ),
-        tell(
+        Misconception(
             "last-token-only",
             "step is asked about the last token alone.",
             "It needs the whole prefix, [B, t]: the decoder has no other memory.",
         ),
-        tell(
+        Misconception(
             "least-likely",
             "You take the least likely word.",
             "Log-probabilities are negative, and the largest is the best: argmax.",
         ),
-        tell(
+        Misconception(
             "stops-with-the-first",
             "All rows stop as soon as one of them has ended.",
             "Go on until every row has ended: ended.all().",
         ),
-        tell(
+        Misconception(
             "writes-on-after-the-end",
             "Rows that have ended go on writing.",
             "Remember which rows have ended, and write `end` there.",
         ),
-        tell(
-            "padded-with-zero",
-            "Rows that have ended are filled with 0.",
-            "Fill them with `end`.",
+        Misconception(
+            "padded-with-zero", "Rows that have ended are filled with 0.", "Fill them with `end`."
         ),
-        tell(
+        Misconception(
             "one-step-short",
             "It stops one step before max_length.",
             "max_length counts the written tokens, without the first.",
-            ("cut off",),
         ),
-        tell(
+        Misconception(
             "one-step-long",
             "It writes one token more than max_length.",
             "max_length counts the written tokens.",
-            ("cut off",),
         ),
     ),
+    choices=(
+        (
+            "writes-on-after-the-end",
+            "stops-with-the-first",
+            "padded-with-zero",
+        ),
+        ("keeps-the-first-token",),
+        (
+            "last-token-only",
+            "least-likely",
+        ),
+        (
+            "one-step-short",
+            "one-step-long",
+        ),
+    ),
+    fits=fits_everywhere(read),
 )

@@ -12,9 +12,9 @@ from course_utils.checks.judge import (
     same,
 )
 from course_utils.checks.layer_checks import (
+    changes_its_input,
     cut_off,
-    has_shape,
-    mistake,
+    fits_everywhere,
     refused,
     slopes_match,
     stays_and_repeats,
@@ -188,11 +188,6 @@ def stays(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-def tell(name: str, sentence: str, hint: str, labels=("main", "square")) -> Misconception:
-    return mistake(name, sentence, hint, labels, read)
-
-
-B, T, S, D, num_heads = SIZES["main"]
 exercise = Exercise(
     id="multi-head-attention",
     asks=asks,
@@ -209,122 +204,159 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
+        changes_its_input(),
         Misconception(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
             "Return the output first, then the weights.",
-            lambda e: (
-                has_shape("main", 0, (B, num_heads, T, S))(e) and has_shape("main", 1, (B, T, D))(e)
-            ),
         ),
         Misconception(
             "heads-averaged",
             "The weights are averaged over the heads.",
             "Return them for every head: [B, num_heads, T, S].",
-            has_shape("main", 1, (B, T, S)),
         ),
-        tell(
+        Misconception(
             "scaled-by-model-size",
             "The scale is the square root of d_model; each head has vectors of size "
             "d_model / num_heads.",
             "d is the size of the vectors whose dot product you take.",
         ),
-        tell(
+        Misconception(
             "scaled-by-number-of-heads",
             "The scale is the square root of num_heads, not of the size of a head.",
             "d is the size of the vectors whose dot product you take.",
         ),
-        tell(
+        Misconception(
             "no-scale",
             "Your scores are not scaled: they should be divided by the square root of d.",
             "d = d_model / num_heads, the size of a head.",
         ),
-        tell(
+        Misconception(
             "scaled-by-d",
             "Your scores are divided by d, not by its square root.",
             "The scale is sqrt(d): d ** 0.5.",
         ),
-        tell(
+        Misconception(
             "multiplied-by-sqrt-d",
             "Your scores are multiplied by the square root of d where they should be divided.",
             "Large d makes large dot products; the scale makes them smaller again.",
         ),
-        tell(
+        Misconception(
             "heads-by-view",
             "The heads are cut with view(B, num_heads, T, d), which mixes positions with heads.",
             "First view(B, T, num_heads, d), then transpose(1, 2).",
         ),
-        tell(
+        Misconception(
             "heads-merged-by-view",
             "The heads are joined without turning the axes back, which mixes positions.",
             "transpose(1, 2) first, then reshape(B, T, D).",
         ),
-        tell(
+        Misconception(
             "heads-interleaved",
             "Your heads take every num_heads-th column; here each takes a block of d columns.",
             "view(B, T, num_heads, d): the heads come before d.",
         ),
-        tell(
+        Misconception(
             "softmax-over-queries",
             "Your softmax runs over the queries, not over the keys.",
             "Each query's weights sum to one: dim=-1.",
         ),
-        tell(
+        Misconception(
             "softmax-over-heads",
             "Your softmax runs over the heads: they compete where the keys should.",
             "Each query's weights sum to one over the keys: dim=-1.",
         ),
-        tell("raw-scores", "The softmax is missing.", "Weights are positive, and one in sum."),
-        tell(
+        Misconception(
+            "raw-scores", "The softmax is missing.", "Weights are positive, and one in sum."
+        ),
+        Misconception(
             "keys-as-values",
             "The values are made from `key`; `value` is not used.",
             "V = W_V(value).",
         ),
-        tell(
+        Misconception(
             "queries-as-keys",
             "The keys are made from `query`: this is self-attention only.",
             "K = W_K(key): keys come from what is looked at.",
-            ("square",),
         ),
-        tell(
-            "keys-projected-by-query-matrix",
-            "The keys go through W_Q.",
-            "K = W_K(key).",
+        Misconception(
+            "keys-projected-by-query-matrix", "The keys go through W_Q.", "K = W_K(key)."
         ),
-        tell(
+        Misconception(
             "values-not-projected",
             "The values do not go through W_V.",
             "V = W_V(value), then cut into heads.",
         ),
-        tell(
+        Misconception(
             "no-output-projection",
             "The joined heads are returned as they are: W_O is missing.",
             "W_O lets the heads speak to each other. Apply it last.",
         ),
-        tell("mask-ignored", "The mask has no effect.", "masked_fill before the softmax.", MASKS),
-        tell(
+        Misconception("mask-ignored", "The mask has no effect.", "masked_fill before the softmax."),
+        Misconception(
             "mask-inverted",
             "The mask is turned round: you block what it allows.",
             "True means: may look. Fill where the mask is False.",
-            MASKS,
         ),
-        tell(
+        Misconception(
             "mask-after-softmax",
             "The mask is applied after the softmax, so the rows no longer sum to one.",
             "Put minus infinity into the scores, then take the softmax.",
-            MASKS,
         ),
-        tell(
+        Misconception(
+            "masked-with-minus-100",
+            "Forbidden scores are set to -100: with scores this large, forbidden keys get weight.",
+            "Only minus infinity (or -1e9) is far enough below every score.",
+        ),
+        Misconception(
+            "mask-times-infinity",
+            "The mask is multiplied by infinity, and 0 times infinity is NaN.",
+            "masked_fill or torch.where put minus infinity at the forbidden places only.",
+        ),
+        Misconception(
             "masked-with-zero",
             "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
             "Only minus infinity becomes a weight of 0.",
-            MASKS,
         ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            cut_off("main", NAMES, lambda e: (weights_match(e), output_matches(e))),
-        ),
+        cut_off("main", NAMES),
     ),
+    choices=(
+        (
+            "no-scale",
+            "scaled-by-d",
+            "scaled-by-model-size",
+            "scaled-by-number-of-heads",
+            "multiplied-by-sqrt-d",
+        ),
+        (
+            "softmax-over-queries",
+            "softmax-over-heads",
+            "raw-scores",
+        ),
+        (
+            "mask-ignored",
+            "mask-inverted",
+            "mask-after-softmax",
+            "masked-with-zero",
+            "masked-with-minus-100",
+            "mask-times-infinity",
+        ),
+        (
+            "keys-as-values",
+            "values-not-projected",
+        ),
+        (
+            "queries-as-keys",
+            "keys-projected-by-query-matrix",
+        ),
+        (
+            "heads-interleaved",
+            "heads-by-view",
+        ),
+        ("heads-merged-by-view",),
+        ("no-output-projection",),
+        ("outputs-swapped",),
+        ("heads-averaged",),
+    ),
+    fits=fits_everywhere(),
 )

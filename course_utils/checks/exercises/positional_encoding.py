@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
-from course_utils.checks.layer_checks import mistake, refused
+from course_utils.checks.layer_checks import fits_everywhere, refused
 from course_utils.checks.wire import Ask
 
 SIZES = {"main": (6, 8), "long": (40, 6), "one": (1, 4), "pair": (9, 2)}
@@ -44,10 +44,6 @@ def odd_size_refused(e: Evidence) -> None:
     refused(e, "bad odd", "d_model = 7, which leaves a sine without its cosine,", (7,))
 
 
-def tell(name: str, sentence: str, hint: str) -> Misconception:
-    return mistake(name, sentence, hint, ("main", "long"), read)
-
-
 exercise = Exercise(
     id="positional-encoding",
     asks=asks,
@@ -57,56 +53,72 @@ exercise = Exercise(
         Property("an odd d_model is refused", 0.2, odd_size_refused, needs=(EVEN,)),
     ),
     misconceptions=(
-        tell(
+        Misconception(
             "starts-at-one",
             "Your positions count from 1.",
             "The first position is t = 0: sines 0, cosines 1.",
         ),
-        tell(
+        Misconception(
             "pairs-count-from-one",
             "Your pairs of columns count from 1, so the fastest wave is missing.",
             "i counts from 0: the first wavelength is 2 pi.",
         ),
-        tell(
+        Misconception(
             "exponent-doubled",
             "The exponent is twice too large.",
             "If your loop variable is already the column 2i, the exponent is column / d.",
         ),
-        tell(
+        Misconception(
             "exponent-halved",
             "The exponent is i/d where it should be 2i/d: the waves slow down too little.",
             "The slowest wave has a length near 10000 times 2 pi.",
         ),
-        tell(
+        Misconception(
             "each-column-its-own-rate",
             "A sine and its cosine have different angles: every column has a rate of its own.",
             "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d).",
         ),
-        tell(
+        Misconception(
             "multiplied-by-wavelength",
             "The position is multiplied by 10000^(2i/d) where it should be divided.",
             "Waves to the right are slower: their angles grow less with t.",
         ),
-        tell(
+        Misconception(
             "sine-and-cosine-swapped",
             "Sines and cosines have changed places.",
             "Column 0 is a sine: it starts at 0.",
         ),
-        tell(
-            "all-sines",
-            "All columns are sines.",
-            "Odd columns are cosines of the same angle.",
+        Misconception(
+            "all-sines", "All columns are sines.", "Odd columns are cosines of the same angle."
         ),
-        tell(
+        Misconception(
             "two-halves",
             "All sines come first and all cosines after them; the course lets them alternate.",
             "table[:, 0::2] are the even columns, table[:, 1::2] the odd ones.",
         ),
-        tell("base-1000", "The base is 1000.", "It is 10000, ten thousand."),
-        tell(
+        Misconception("base-1000", "The base is 1000.", "It is 10000, ten thousand."),
+        Misconception(
             "turns-for-radians",
             "Your angles are multiplied by 2 pi.",
             "The angle is t / 10000^(2i/d) as it is.",
         ),
     ),
+    choices=(
+        ("starts-at-one",),
+        ("pairs-count-from-one",),
+        ("each-column-its-own-rate",),
+        (
+            "exponent-halved",
+            "exponent-doubled",
+            "multiplied-by-wavelength",
+        ),
+        (
+            "sine-and-cosine-swapped",
+            "all-sines",
+        ),
+        ("two-halves",),
+        ("base-1000",),
+        ("turns-for-radians",),
+    ),
+    fits=fits_everywhere(),
 )

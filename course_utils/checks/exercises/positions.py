@@ -4,7 +4,7 @@ import numpy as np
 
 from course_utils.checks.exercises import positional_encoding
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, same
-from course_utils.checks.layer_checks import mistake
+from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
 ONE_HOT = {"hot main": 5, "hot long": 12, "hot one": 1}
@@ -77,10 +77,6 @@ def columns_match(start: int, what: str):
     return holds
 
 
-def of_one_hot(name: str, sentence: str, hint: str) -> Misconception:
-    return mistake(name, sentence, hint, ("hot main", "hot long"), read_one_hot)
-
-
 exercise = Exercise(
     id="positions",
     asks=asks,
@@ -92,30 +88,37 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
-        of_one_hot(
+        Misconception(
             "one-hot-backwards",
             "Your one-hot rows run backwards: the first position has its 1 in the last column.",
             "Row t has its 1 in column t.",
         ),
-        of_one_hot(
+        Misconception(
             "one-hot-shifted",
             "Your one-hot rows are shifted by one: they count from 1.",
             "Row 0 has its 1 in column 0.",
         ),
-        of_one_hot(
+        Misconception(
             "thermometer",
             "Your rows hold a 1 in every column up to t, not in column t alone.",
             "Only one number of a row is hot.",
         ),
-        of_one_hot(
+        Misconception(
             "index-for-one",
             "The hot number of row t is t, not 1.",
             "One-hot means 1 at the place and 0 elsewhere.",
         ),
-        *(
-            # The same table with the same mistakes as in notebook 05, under this one's labels.
-            mistake(known.name, known.sentence, known.hint, ("sine main", "sine long"), read_sines)
-            for known in positional_encoding.exercise.misconceptions
-        ),
+        # The same table with the same mistakes as in notebook 05.
+        *positional_encoding.exercise.misconceptions,
     ),
+    choices=(
+        (
+            "one-hot-backwards",
+            "one-hot-shifted",
+            "thermometer",
+            "index-for-one",
+        ),
+        *positional_encoding.exercise.choices,
+    ),
+    fits=fits_everywhere(),
 )

@@ -12,9 +12,9 @@ from course_utils.checks.judge import (
     same,
 )
 from course_utils.checks.layer_checks import (
+    changes_its_input,
     cut_off,
-    has_shape,
-    mistake,
+    fits_everywhere,
     refused,
     slopes_match,
     stays_and_repeats,
@@ -153,11 +153,19 @@ def stays(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-def by_name(*names: str, labels=("main", "masked")):
-    return [mistake(name, *TELL[name], labels, read) for name in names]
-
-
 TELL = {
+    "outputs-swapped": (
+        "The two results are returned in the wrong order.",
+        "Return the output first, then the weights.",
+    ),
+    "values-not-projected": (
+        "The values are X itself: W_V is not used.",
+        "V = X @ W_V, and the output is weights @ V.",
+    ),
+    "keys-as-values": (
+        "The weights are multiplied with the keys, not with the values.",
+        "Keys say where to look, values say what is found: weights @ V.",
+    ),
     "no-scale": (
         "Your scores are not scaled: they should be divided by the square root of d.",
         "Divide Q K^T by sqrt(d) before the softmax.",
@@ -214,13 +222,20 @@ TELL = {
         "The mask is applied after the softmax, so the rows no longer sum to one.",
         "Put minus infinity into the scores, then take the softmax.",
     ),
+    "masked-with-minus-100": (
+        "Forbidden scores are set to -100: with scores this large, forbidden keys get weight.",
+        "Only minus infinity (or -1e9) is far enough below every score.",
+    ),
+    "mask-times-infinity": (
+        "The mask is multiplied by infinity, and 0 times infinity is NaN.",
+        "masked_fill or torch.where put minus infinity at the forbidden places only.",
+    ),
     "masked-with-zero": (
         "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
         "Only minus infinity becomes a weight of 0.",
     ),
 }
 
-L, D, d, dv = SIZES["main"]
 exercise = Exercise(
     id="self-attention",
     asks=asks,
@@ -237,50 +252,39 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
-        Misconception(
-            "outputs-swapped",
-            "The two results are returned in the wrong order.",
-            "Return the output first, then the weights.",
-            lambda e: has_shape("main", 0, (L, L))(e) and has_shape("main", 1, (L, dv))(e),
-        ),
-        Misconception(
-            "values-not-projected",
-            "The values are X itself: W_V is not used.",
-            "V = X @ W_V, and the output is weights @ V.",
-            has_shape("main", 0, (L, D)),
-        ),
-        Misconception(
-            "keys-as-values",
-            "The weights are multiplied with the keys, not with the values.",
-            "Keys say where to look, values say what is found: weights @ V.",
-            has_shape("main", 0, (L, d)),
-        ),
-        *by_name(
+        changes_its_input(),
+        *(Misconception(name, *words) for name, words in TELL.items()),
+        cut_off("main", NAMES),
+    ),
+    choices=(
+        (
             "no-scale",
             "scaled-by-d",
             "multiplied-by-sqrt-d",
             "scaled-by-model-size",
-            "negative-scores",
+        ),
+        ("negative-scores",),
+        (
             "raw-scores",
             "softmax-over-queries",
             "softmax-over-everything",
             "sigmoid",
-            "queries-and-keys-swapped",
-            labels=("main", "long"),
         ),
-        *by_name(
+        ("queries-and-keys-swapped",),
+        (
             "mask-ignored",
             "mask-inverted",
             "mask-transposed",
             "mask-after-softmax",
             "masked-with-zero",
-            labels=("masked",),
+            "masked-with-minus-100",
+            "mask-times-infinity",
         ),
-        Misconception(
-            "graph-cut",
-            "The values are right, but a part of the computation is cut off from the gradient.",
-            "detach(), no_grad(), .data and .item() stop learning. Take them out.",
-            cut_off("main", NAMES, lambda e: (weights_match(e), output_matches(e))),
+        (
+            "values-not-projected",
+            "keys-as-values",
         ),
+        ("outputs-swapped",),
     ),
+    fits=fits_everywhere(),
 )

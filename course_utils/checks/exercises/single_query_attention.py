@@ -9,11 +9,13 @@ form is fitted on half of the batch and verified on the other half.
 
 import numpy as np
 
+from course_utils.checks import variants
 from course_utils.checks.equations import dot, softmax_gradient, weighted_sum
 from course_utils.checks.judge import (
     Evidence,
     Exercise,
     Misconception,
+    Mistakes,
     Property,
     Wrong,
     differ,
@@ -26,6 +28,7 @@ from course_utils.checks.layer_checks import (
     dropout,
     gradients_match,
     graph_cut,
+    returned,
     stays_and_repeats,
 )
 from course_utils.checks.variants import misconceptions_of_weights
@@ -212,11 +215,6 @@ def gradients_right(e: Evidence) -> None:
     gradients_match(e, "main", NAMES, _gradients(e), slack=100)
 
 
-def values_right(e: Evidence) -> None:
-    attended_matches(e)
-    scale_matches(e)
-
-
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """Where the gradients at hidden and encoder_outputs must stand, by the chain rule."""
     hidden, states = e.args("main")
@@ -235,30 +233,85 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
 
 # ---- misconceptions -----------------------------------------------------------
 
-
-def _shape(e: Evidence, label: str, name: str) -> tuple:
-    return e.reply(label).arrays[name].shape
-
-
-def _divided_by(size) -> callable:
-    """alpha is what a scale of sqrt(size) gives, with `size` read from the label's sizes."""
-
-    def matches(e: Evidence) -> bool:
-        return all(
-            not differ(
-                softmax_rows(constant_scores(e, label) / np.sqrt(size(*SIZES[label][:4]))),
-                read_alpha(e, label),
-                1e-4,
-            )
-            for label in ("constant", "other size")
-        )
-
-    return matches
+CONSTANT = tuple(label for label, sizes in SIZES.items() if sizes[-1] is not None)
+OTHER_SIZES = {  # what the scale is the square root of, from B, S, enc_hid_dim, dec_hid_dim
+    "hard-coded-512": lambda B, S, enc, dec: DEFAULT_KQ,
+    "scale-of-decoder-size": lambda B, S, enc, dec: dec,
+    "scale-of-encoder-size": lambda B, S, enc, dec: 2 * enc,
+    "scale-of-half-encoder-size": lambda B, S, enc, dec: enc,
+    "scale-of-source-length": lambda B, S, enc, dec: S,
+}
+SCALES = ("no-scale", "scaled-by-d", "multiplied-by-sqrt-d")
+RULES = tuple(name for name in variants.RULES if "queries" not in name and "every" not in name)
 
 
-def _values_projected(e: Evidence) -> bool:
+def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
+    """attended_val and alpha, where they are if these mistakes were made."""
+    attended, alpha = returned(e, label)
+    if "outputs-swapped" in mistakes:
+        attended, alpha = alpha, attended
+    if "weights-transposed" in mistakes:
+        alpha = alpha.T
+    B, S, enc, *_ = SIZES[label]
+    if attended.shape != (B, 2 * enc) or alpha.shape != (B, S):
+        raise Wrong("Other shapes.")
+    return attended, alpha
+
+
+def divisor_of(label: str, mistakes: Mistakes) -> float:
+    for name, size in OTHER_SIZES.items():
+        if name in mistakes:
+            return float(np.sqrt(size(*SIZES[label][:4])))
+    K = SIZES[label][4] or DEFAULT_KQ
+    return next((variants.SCALES[name](K) for name in SCALES if name in mistakes), np.sqrt(K))
+
+
+def alpha_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) -> bool:
+    scores = constant_scores(e, label)
+    if mixed:
+        _, _, _, _, kq, a = SIZES[label]
+        hidden, states = e.args(label)
+        rows = reshaped(states).sum(axis=2)
+        scores = (kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows
+    expected = variants.weights(scores, divisor_of(label, mistakes), mistakes)
+    if np.isnan(expected).any():  # a single word, without which nothing is left
+        return SIZES[label][1] == 1
+    return not differ(expected, arrays_of(e, label, mistakes)[1], 1e-4)
+
+
+def attended_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) -> bool:
+    attended, alpha = arrays_of(e, label, mistakes)
+    states = e.args(label)[1]
+    rows = reshaped(states) if mixed else states.swapaxes(0, 1)
+    return not differ(np.einsum("bs,bsd->bd", alpha, rows), attended, 1e-4)
+
+
+def reshaped(states: np.ndarray) -> np.ndarray:
+    """encoder_outputs [S, B, 2 * enc] read as [B, S, 2 * enc], which mixes sentences."""
+    S, B, size = states.shape
+    return states.reshape(B, S, size)
+
+
+def fits(e: Evidence, mistakes: Mistakes) -> bool:
+    # Reshaped for the keys, for the values, or for both.
+    ways = [(False, False)]
+    if "reshape-for-transpose" in mistakes:
+        ways = [(True, False), (False, True), (True, True)]
+    for keys, values in ways:
+        if not all(alpha_agrees(e, label, mistakes, keys) for label in CONSTANT):
+            continue
+        if mistakes & {"zero-weights", "raw-scores", "log-probabilities"}:
+            return True  # what is returned need not be what the sum was made with
+        if "values-projected" in mistakes:
+            return values_projected(e, mistakes)
+        if all(attended_agrees(e, label, mistakes, values) for label in SIZES):
+            return projects(e, mistakes, keys)
+    return False
+
+
+def values_projected(e: Evidence, mistakes: Mistakes) -> bool:
     """The output is a linear map of the weighted sum, but not the sum itself."""
-    attended, alpha = read(e, "main")
+    attended, alpha = arrays_of(e, "main", mistakes)
     sums = attended_of(alpha, e.args("main")[1])
     if not differ(sums, attended, 1e-4):
         return False
@@ -268,29 +321,16 @@ def _values_projected(e: Evidence) -> bool:
     return np.abs(solution[:-1]).max() > 1e-6 and not differ(attended, rows @ solution, 1e-4)
 
 
-def _reshaped(e: Evidence) -> bool:
-    """alpha or the sum is that of encoder_outputs.reshape(B, S, -1)."""
-    label = "constant"
-    (hidden, states), (B, S, enc, _, kq, a) = e.args(label), SIZES[label]
-    mixed = states.reshape(B, S, 2 * enc)
-    scores = np.sqrt(kq) * a * a * hidden.sum(1)[:, None] * mixed.sum(2)
-    attended, alpha = read(e, label)
-    return not differ(softmax_rows(scores), alpha, 1e-4) or not differ(
-        np.einsum("bs,bsd->bd", alpha, mixed), attended, 1e-4
-    )
+def projects(e: Evidence, mistakes: Mistakes, reshaped_keys: bool) -> bool:
+    """With random parameters too, the scores are dot products of projections that can learn."""
+    if mistakes & set(RULES) or reshaped_keys or calls_differ(e, "main", 1):
+        return True  # no logarithm of alpha is a score
+    if mistakes & {"outputs-swapped", "weights-transposed"}:
+        return True
+    return differ(fit(e, "main"), fit(e, "refilled"), 1e-6)
 
 
-def _swapped(e: Evidence) -> bool:
-    B, S, enc, *_ = SIZES["main"]
-    return _shape(e, "main", "out0") == (B, S) and _shape(e, "main", "out1") == (B, 2 * enc)
-
-
-def _transposed(e: Evidence) -> bool:
-    B, S, *_ = SIZES["main"]
-    return _shape(e, "main", "out1") == (S, B)
-
-
-def _nothing_learns(e: Evidence) -> bool:
+def nothing_learns(e: Evidence) -> bool:
     return not differ(fit(e, "main"), fit(e, "refilled"), 1e-6)
 
 
@@ -322,101 +362,75 @@ exercise = Exercise(
             "outputs-swapped",
             "The two results are returned in the wrong order.",
             "Return attended_val first, then alpha.",
-            _swapped,
         ),
         Misconception(
             "weights-transposed",
             "alpha is transposed: it has the source words before the batch.",
             "alpha has the shape [B, S]: a row for each sentence.",
-            _transposed,
         ),
         dropout(),
         Misconception(
             "new-layers-each-call",
             "alpha changes from call to call: a layer is made anew inside forward.",
             "Make layers in __init__ and keep them in self; forward only uses them.",
-            lambda e: calls_differ(e, "main", 1),
-        ),
-        *misconceptions_of_weights(
-            ["mean-pooling", "zero-weights"],
-            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
-            lambda e: read_alpha(e, "constant"),
+            lambda e: (
+                calls_differ(e, "main", 1) and not (e.reply("main").arrays["out1"] == 0).any()
+            ),
+            beside=True,
         ),
         Misconception(
             "reshape-for-transpose",
             "encoder_outputs is reshaped where it should be transposed, so different sentences "
             "are mixed.",
             "Its shape is [S, B, 2 * enc]: transpose(0, 1) turns the axes, reshape does not.",
-            _reshaped,
         ),
         Misconception(
             "hard-coded-512",
             "The scale is sqrt(512) whatever kq_dim is.",
             "Keep kq_dim in self, and scale by its square root.",
-            _divided_by(lambda B, S, enc, dec: 512),
         ),
         Misconception(
             "scale-of-decoder-size",
             "The scale is the square root of dec_hid_dim, not of kq_dim.",
             "d is the size of the vectors whose dot product you take: queries and keys.",
-            _divided_by(lambda B, S, enc, dec: dec),
         ),
         Misconception(
             "scale-of-encoder-size",
             "The scale is the square root of the encoder's size, not of kq_dim.",
             "d is the size of the vectors whose dot product you take: queries and keys.",
-            _divided_by(lambda B, S, enc, dec: 2 * enc),
         ),
         Misconception(
             "scale-of-half-encoder-size",
             "The scale is the square root of enc_hid_dim, not of kq_dim.",
             "d is the size of the vectors whose dot product you take: queries and keys.",
-            _divided_by(lambda B, S, enc, dec: enc),
         ),
         Misconception(
             "scale-of-source-length",
             "The scale is the square root of the number of source words, not of kq_dim.",
             "d is the size of the vectors whose dot product you take: queries and keys.",
-            _divided_by(lambda B, S, enc, dec: S),
         ),
-        *misconceptions_of_weights(
-            ["no-scale", "scaled-by-d", "multiplied-by-sqrt-d"],
-            lambda e: (constant_scores(e, "constant"), SIZES["constant"][4]),
-            lambda e: read_alpha(e, "constant"),
-        ),
-        *misconceptions_of_weights(
-            [
-                "softmax-over-batch",
-                "sigmoid",
-                "argmax",
-                "raw-scores",
-                "log-probabilities",
-                "exp-without-sum",
-                "sum-without-exp",
-                "softmax-twice",
-                "negative-scores",
-                "ignores-last-position",
-                "ignores-first-position",
-            ],
-            lambda e: (
-                constant_scores(e, "constant") / scale_of("constant"),
-                SIZES["constant"][4],
-            ),
-            lambda e: read_alpha(e, "constant"),
-        ),
+        *misconceptions_of_weights((*SCALES, "negative-scores", *RULES)),
         Misconception(
             "values-projected",
             "The values are projected: attended_val is a linear map of the weighted sum.",
-            "v_t = e_t: the values are the encoder outputs as they are.",
-            _values_projected,
+            "The values are the encoder outputs as they are: v_t = h_t.",
         ),
         Misconception(
             "nothing-to-learn",
             "alpha has no parameters that training could change.",
             "Two linear layers in __init__ give the module its W_q and W_k.",
-            _nothing_learns,
+            nothing_learns,
         ),
         batch_of_one_lost(("batch of one", "one word", "single"), read),
-        graph_cut("main", NAMES, values_right, _gradients),
+        graph_cut("main", NAMES, _gradients),
     ),
+    choices=(
+        (*SCALES, *OTHER_SIZES),
+        ("negative-scores",),
+        RULES,
+        ("reshape-for-transpose",),
+        ("values-projected",),
+        ("outputs-swapped", "weights-transposed"),
+    ),
+    fits=fits,
 )

@@ -11,7 +11,7 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
-from course_utils.checks.layer_checks import mistake, refused
+from course_utils.checks.layer_checks import fits_everywhere, refused
 from course_utils.checks.layer_parameters import layer, matrix, norm
 from course_utils.checks.wire import Ask
 
@@ -147,10 +147,6 @@ def too_long_refused(e: Evidence) -> None:
     refused(e, "bad target", "A target of 12 words for 8 positions", (12, 8))
 
 
-def tell(name: str, sentence: str, hint: str, labels=("main", "before")) -> Misconception:
-    return mistake(name, sentence, hint, labels, read)
-
-
 exercise = Exercise(
     id="transformer",
     asks=asks,
@@ -171,80 +167,110 @@ exercise = Exercise(
         ),
     ),
     misconceptions=(
-        tell(
+        Misconception(
             "no-causal-mask",
             "The decoder has no causal mask: it sees the words that it should predict.",
             "Make a lower triangle of True, [T, T], and give it to every decoder layer.",
         ),
-        tell(
+        Misconception(
             "causal-mask-one-ahead",
             "The causal mask lets each position see one word ahead.",
             "Position t may see s <= t.",
         ),
-        tell(
+        Misconception(
             "no-source-positions",
             "The source has no positions: to the encoder it is a bag of words.",
             "Add source_positions to the source's embeddings.",
         ),
-        tell(
+        Misconception(
             "no-target-positions",
             "The target has no positions.",
             "Add target_positions to the target's embeddings.",
         ),
-        tell(
+        Misconception(
             "embeddings-not-scaled",
             "The embeddings are not multiplied by sqrt(d_model).",
             "embedding * sqrt(d_model) + positions.",
         ),
-        tell(
+        Misconception(
             "positions-scaled-too",
             "The positions are multiplied by sqrt(d_model) as well.",
             "Only the embedding is: embedding * sqrt(d_model) + positions.",
         ),
-        tell(
+        Misconception(
             "no-final-norms",
             "Both last norms are missing.",
             "encoder_norm after the last encoder layer, decoder_norm after the last decoder layer.",
         ),
-        tell("no-encoder-norm", "The encoder_norm is missing.", "It comes after the last layer."),
-        tell("no-decoder-norm", "The decoder_norm is missing.", "It comes after the last layer."),
-        tell(
+        Misconception(
+            "no-encoder-norm", "The encoder_norm is missing.", "It comes after the last layer."
+        ),
+        Misconception(
+            "no-decoder-norm", "The decoder_norm is missing.", "It comes after the last layer."
+        ),
+        Misconception(
             "one-layer-only",
             "Only the first layer of each stack is used.",
             "for layer in self.encoder_layers: x = layer(x, mask).",
         ),
-        tell(
+        Misconception(
             "layers-not-chained",
             "Each encoder layer reads the embeddings; only the last one counts.",
             "x = layer(x, mask): each reads what the one before it made.",
         ),
-        tell(
+        Misconception(
             "decoder-reads-embeddings",
             "The decoder looks at the source's embeddings, not at the encoder's memory.",
             "encode returns what the last layer and the norm made.",
         ),
-        tell(
+        Misconception(
             "probabilities",
             "You return probabilities; the loss wants the scores before the softmax.",
             "Return self.readout(x) as it is.",
         ),
-        tell(
+        Misconception(
             "source-mask-ignored",
             "source_mask has no effect: padding is attended to.",
             "source_mask[:, None, :] goes to the encoder layers and to the cross-attention.",
-            ("padded",),
         ),
-        tell(
+        Misconception(
             "encoder-mask-ignored",
             "The encoder attends to padding; only the cross-attention uses source_mask.",
             "Hand source_mask[:, None, :] to every encoder layer.",
-            ("padded",),
         ),
-        tell(
+        Misconception(
             "cross-mask-ignored",
             "The cross-attention looks at padding; only the encoder uses source_mask.",
             "Hand source_mask[:, None, :] to every decoder layer as memory_mask.",
-            ("padded",),
         ),
     ),
+    choices=(
+        (
+            "no-causal-mask",
+            "causal-mask-one-ahead",
+        ),
+        (
+            "source-mask-ignored",
+            "encoder-mask-ignored",
+            "cross-mask-ignored",
+        ),
+        ("no-source-positions",),
+        ("no-target-positions",),
+        (
+            "embeddings-not-scaled",
+            "positions-scaled-too",
+        ),
+        (
+            "no-final-norms",
+            "no-encoder-norm",
+            "no-decoder-norm",
+        ),
+        (
+            "one-layer-only",
+            "layers-not-chained",
+        ),
+        ("decoder-reads-embeddings",),
+        ("probabilities",),
+    ),
+    fits=fits_everywhere(),
 )
