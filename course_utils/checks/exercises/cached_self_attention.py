@@ -18,6 +18,7 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
+from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
 LAYERS = ("W_Q", "W_K", "W_V", "W_O")
@@ -119,7 +120,7 @@ pieces_match = scene_matches(
 )
 kept_matches = scene_matches(
     "kept",
-    "the parameters changed after call 1, and with them what was kept of it.",
+    "the output is wrong where the parameters change after call 1.",
     "Keep keys and values, not inputs; of a new call, only the new positions are projected.",
 )
 reset_matches = scene_matches(
@@ -134,7 +135,7 @@ other_batch_matches = scene_matches(
 )
 modules_match = scene_matches(
     "two modules",
-    "the two modules mix what they keep.",
+    "the output is wrong where two modules take turns.",
     "Keep keys and values in `self`, set in reset(): not in the class, not in a global variable.",
 )
 one_matches = scene_matches(
@@ -164,40 +165,18 @@ def left_alone(e: Evidence) -> None:
 # ---- misconceptions -----------------------------------------------------------
 
 
-def agrees(e: Evidence, label: str, name: str) -> bool:
-    expected = e.expected(label)
-    return not any(
-        differ(expected[f"{name}/call{number}"], got, 1e-4)
-        for number, got in enumerate(read(e, label))
-    )
-
-
-def is_way(name: str, *labels: str) -> Callable[[Evidence], bool]:
-    """In all these scenes the arrays are those of one mistake, and not the right ones."""
-
-    def matches(e: Evidence) -> bool:
-        for label in labels:
-            if not agrees(e, label, name) or agrees(e, label, "right"):
-                return False
-        return True
-
-    return matches
+def returned(e: Evidence, label: str) -> list[np.ndarray] | None:
+    try:
+        arrays = e.reply(label).arrays
+    except Wrong:
+        return None
+    return [arrays[f"call{number}_0"] for number in range(len(SCENES[label][2]))]
 
 
 def returns_all_positions(e: Evidence) -> bool:
     d_model, _, calls = SCENES["one by one"]
     second = e.reply("one by one").arrays["call1_0"]
     return second.shape == (calls[0][1], 2, d_model)
-
-
-def reset_fails(e: Evidence) -> bool:
-    """All is right until a batch of another size follows reset()."""
-    read(e, "pieces")
-    try:
-        other_batch_matches(e)
-    except Wrong:
-        return is_way("reset-forgotten", "reset")(e)
-    return False
 
 
 def input_changed(e: Evidence) -> bool:
@@ -226,6 +205,7 @@ exercise = Exercise(
             "Your module changes the tensor it is given.",
             "Use x = x / 2, not x /= 2, and no functions that end in an underscore.",
             input_changed,
+            beside=True,
         ),
         Misconception(
             "returns-all-positions",
@@ -237,111 +217,112 @@ exercise = Exercise(
             "no-cache",
             "Nothing is kept: each call attends to its own positions only.",
             "Store keys and values in self, and put the new ones behind them at each call.",
-            is_way("no-cache", "one by one", "pieces"),
         ),
         Misconception(
             "own-call-missing",
             "A position attends to the earlier calls, but not to itself.",
             "Add the new keys and values first, then attend.",
-            is_way("own-call-missing", "one by one"),
         ),
         Misconception(
             "last-call-only",
             "Only the keys and values of the last call are kept; older ones are lost.",
             "Keep the joined tensors, not only the new part.",
-            is_way("last-call-only", "one by one", "pieces"),
         ),
         Misconception(
             "first-call-only",
             "Only the keys and values of the first call are kept; later ones are not added.",
             "Store the joined tensors back into self at every call.",
-            is_way("first-call-only", "one by one", "pieces"),
         ),
         Misconception(
             "mask-from-the-top-left",
             "The mask starts at the first key: with S keys kept, new position i sees only i + 1 "
             "of them.",
             "New position i may see S + i + 1 keys. (is_causal=True also starts at the first key.)",
-            is_way("mask-from-the-top-left", "pieces"),
         ),
         Misconception(
             "new-keys-first",
             "New keys are put before the old ones, so the mask hides the wrong ones.",
             "torch.cat([old, new], dim=...): the oldest position comes first.",
-            is_way("new-keys-first", "pieces"),
         ),
         Misconception(
             "no-mask",
             "Positions of one call see the future: there is no causal mask.",
             "Set the scores of later positions to minus infinity before the softmax.",
-            is_way("no-mask", "whole", "pieces"),
         ),
         Misconception(
             "mask-in-first-call-only",
             "The first call is masked, but in a later one each position sees the whole call.",
             "A later call with T > 1 needs a mask too: T rows, and a column for every key so far.",
-            is_way("mask-in-first-call-only", "pieces"),
         ),
         Misconception(
             "heads-by-reshape",
             "The heads are cut with one reshape, which mixes positions and heads.",
             "First view as [B, T, num_heads, d], then transpose(1, 2).",
-            is_way("heads-by-reshape", "whole"),
         ),
         Misconception(
             "heads-not-turned-back",
             "The heads are not turned back before they are joined, so positions get mixed.",
             "transpose(1, 2) first, then reshape to [B, T, D].",
-            is_way("heads-not-turned-back", "whole"),
         ),
         Misconception(
             "one-head",
             "There is one large head: num_heads has no effect.",
             "Cut queries, keys and values into num_heads parts of D / num_heads.",
-            is_way("one-head", "whole"),
         ),
         Misconception(
             "no-scale",
             "Your scores are not scaled.",
             "Divide them by the square root of a head's size, D / num_heads.",
-            is_way("no-scale", "whole"),
         ),
         Misconception(
             "scale-of-model-size",
             "Your scores are divided by the square root of d_model, not of a head's size.",
             "A head's dot product has D / num_heads terms: that is the d of sqrt(d).",
-            is_way("scale-of-model-size", "whole"),
         ),
         Misconception(
             "scaled-by-d",
             "Your scores are divided by the head's size, not by its square root.",
             "The scale is the square root of D / num_heads.",
-            is_way("scaled-by-d", "whole"),
         ),
         Misconception(
             "no-output-projection",
             "The heads are joined, but W_O is not used.",
             "The last step is self.W_O(...).",
-            is_way("no-output-projection", "whole"),
         ),
         Misconception(
             "recomputed",
             "The inputs are kept, and all keys and values are computed again at each call.",
             "Project the new positions only, and keep the results.",
-            is_way("recomputed", "kept"),
         ),
         Misconception(
             "shared-cache",
             "All modules share one cache.",
             "Set the cache in reset(), on self; a list in the class or as a default argument is "
             "shared.",
-            is_way("shared-cache", "two modules"),
         ),
         Misconception(
             "reset-forgotten",
             "reset() does not make the module forget.",
             "Set the kept keys and values back to nothing.",
-            reset_fails,
         ),
     ),
+    choices=(
+        (
+            "no-cache",
+            "no-mask",
+            "mask-from-the-top-left",
+            "last-call-only",
+            "first-call-only",
+            "own-call-missing",
+            "new-keys-first",
+            "mask-in-first-call-only",
+        ),
+        ("no-scale", "scale-of-model-size", "scaled-by-d"),
+        ("one-head", "heads-by-reshape", "heads-not-turned-back"),
+        ("no-output-projection",),
+        ("recomputed",),
+        ("reset-forgotten",),
+        ("shared-cache",),
+    ),
+    fits=fits_everywhere(returned),
 )

@@ -43,7 +43,7 @@ def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
         named = {
             k: to_argument(a, precision, options) for k, a in options.get("kwargs", {}).items()
         }
-        torch.manual_seed(int(options.get("seed", 0)))
+        torch.default_generator.manual_seed(int(options.get("seed", 0)))
         if "init" in options:
             target = target(*options["init"]).to(precision)
             if "fill" in options:

@@ -34,7 +34,7 @@ def run(namespace: dict, options: dict) -> Reply:
 
 def _draw(target, options: dict, count: int, arrays, notes, shift: int = 0) -> np.ndarray:
     seed = options["seed"]
-    torch.manual_seed(7919 + shift + (seed or 0))
+    torch.default_generator.manual_seed(7919 + shift + (seed or 0))
     named = dict(options.get("kwargs", {}))
     if seed is not None:
         named["generator"] = torch.Generator().manual_seed(int(seed))

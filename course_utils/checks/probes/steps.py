@@ -34,7 +34,7 @@ def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
     target = find_callable(namespace, options["target"], as_class=True)
     arrays, notes, calls = {}, {"precision": str(precision)}, 0
     with default_dtype(precision), torch.no_grad():
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         modules = [target(*options["init"]).to(precision) for _ in range(options.get("modules", 1))]
         for step in options["script"]:
             module = modules[step["module"]]
