@@ -226,6 +226,39 @@ def dropout(label: str = "main") -> Misconception:
     )
 
 
+def evaluation_is_still(read, labels):
+    """A property: after eval() dropout has no effect."""
+
+    def holds(e: Evidence) -> None:
+        for label in labels:
+            read(e, label)
+            if calls_differ(e, label, 0):
+                raise Wrong(
+                    "After eval() two calls on the same input differ: dropout is still at work.",
+                    "nn.Dropout knows of eval(); F.dropout needs training=self.training.",
+                )
+            same(
+                e.expected(label)["right/0"],
+                read(e, label)[0],
+                e.tolerance(label),
+                "After eval() the output is wrong.",
+                "In evaluation dropout does nothing, and nothing else changes.",
+                ("position", "component"),
+            )
+
+    return holds
+
+
+def dropout_in_evaluation(label: str) -> Misconception:
+    return Misconception(
+        "dropout-in-evaluation",
+        "Dropout is at work after eval() too: each call gives other numbers.",
+        "nn.Dropout knows of eval(); F.dropout needs training=self.training.",
+        lambda e: calls_differ(e, label, 0),
+        beside=True,
+    )
+
+
 def calls_differ(e: Evidence, label: str, index: int) -> bool:
     arrays = e.reply(label).arrays
     one, other = arrays[f"out{index}"], arrays[f"again{index}"]

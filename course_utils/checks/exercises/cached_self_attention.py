@@ -32,6 +32,7 @@ SCENES = {
     "other batch": (8, 2, [(0, 2, 3), (0, 3, 2)]),
     "two modules": (8, 2, [(0, 2, 3), (1, 2, 2), (0, 2, 1)]),
     "batch of one": (4, 1, [(0, 1, 2), (0, 1, 1)]),
+    "steep": (4, 1, [(0, 1, 5)]),
 }
 
 
@@ -41,6 +42,16 @@ def parameters(rng: np.random.Generator, d_model: int) -> dict:
         named[f"{layer}.weight"] = rng.standard_normal((d_model, d_model)) * 1.2 / d_model**0.5
         named[f"{layer}.bias"] = 0.3 * rng.standard_normal(d_model)
     return {"named": named}
+
+
+def steep(rng, x: np.ndarray, given: dict) -> np.ndarray:
+    """A sequence with scores so large that a mask that fills in -100 does not hide the future."""
+    while True:
+        x = 15 * rng.standard_normal(x.shape)
+        Q, K = (x[0] @ given[f"{n}.weight"].T + given[f"{n}.bias"] for n in ("W_Q", "W_K"))
+        scores = np.where(np.tri(len(Q)), Q @ K.T / np.sqrt(x.shape[-1]), -np.inf)
+        if scores.max(axis=1).min() < -150:
+            return x
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
@@ -54,7 +65,10 @@ def asks(rng: np.random.Generator) -> list[Ask]:
                 script.append({"module": module, "fill": parameters(rng, d_model)})
             if number == 1 and label in ("reset", "other batch"):
                 script.append({"module": module, "method": "reset"})
-            script.append({"module": module, "args": [rng.standard_normal((B, T, d_model))]})
+            x = rng.standard_normal((B, T, d_model))
+            if label == "steep":
+                x = steep(rng, x, fill["named"])
+            script.append({"module": module, "args": [x]})
         options = {
             "target": "CachedSelfAttention",
             "init": [d_model, num_heads],
@@ -145,6 +159,18 @@ one_matches = scene_matches(
 )
 
 
+steep_matches = scene_matches(
+    "steep",
+    "with large scores, positions see the future: the number that you fill in is not low enough.",
+    "Scores can be far below -100. Fill with minus infinity (-1e9 is low enough too).",
+)
+
+
+def causal(e: Evidence) -> None:
+    whole_matches(e)
+    steep_matches(e)
+
+
 def reset_works(e: Evidence) -> None:
     reset_matches(e)
     other_batch_matches(e)
@@ -188,7 +214,7 @@ exercise = Exercise(
     id="cached-self-attention",
     asks=asks,
     properties=(
-        Property("one call over a sequence is causal self-attention", 1, whole_matches),
+        Property("one call over a sequence is causal self-attention", 1, causal),
         Property("position by position gives the same outputs", 1, steps_match),
         Property("pieces of any length give the same outputs", 0.5, pieces_match),
         Property("keys and values are kept, not computed again", 1, kept_matches),

@@ -6,6 +6,8 @@ from course_utils.checks.judge import Evidence, Exercise, Misconception, Propert
 from course_utils.checks.layer_checks import (
     changes_its_input,
     cut_off,
+    dropout_in_evaluation,
+    evaluation_is_still,
     fits_everywhere,
     output_matches,
     slopes_match,
@@ -22,6 +24,8 @@ SIZES = {  # label: B, T, S, D, num_heads, d_ff, norm_first, dropout
     "single": (1, 1, 1, 4, 2, 3, False, 0.0),
     "dropped": (2, 4, 5, 6, 2, 9, False, 1.0),
     "dropped before": (2, 4, 5, 6, 2, 9, True, 1.0),
+    "evaluated": (2, 4, 5, 6, 2, 9, False, 0.5),
+    "evaluated before": (2, 4, 5, 6, 2, 9, True, 0.5),
 }
 NAMES = ("x", "memory")
 AFTER, BEFORE = (
@@ -43,6 +47,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "args": args,
             "fill": {"named": layer(rng, D, d_ff, decoder=True)},
         }
+        if label.startswith("evaluated"):
+            options["eval"] = True
         if label in ("after", "before"):
             options["upstream"] = [rng.standard_normal((B, T, D))]
             options["directions"] = [rng.standard_normal(a.shape) for a in args]
@@ -97,6 +103,7 @@ exercise = Exercise(
                 "The output is wrong with masks.",
                 "self_mask belongs to the self-attention, memory_mask to the cross-attention.",
             ),
+            needs=(AFTER, BEFORE),
         ),
         Property(
             "dropout falls on what each sublayer adds",
@@ -109,13 +116,20 @@ exercise = Exercise(
             ),
         ),
         Property(
+            "after eval() dropout has no effect",
+            0.25,
+            evaluation_is_still(read, ("evaluated", "evaluated before")),
+            needs=(AFTER, BEFORE),
+        ),
+        Property(
             "two calls agree, inputs stay as they were, gradients flow",
-            0.5,
+            0.25,
             stays,
             needs=(AFTER, BEFORE),
         ),
     ),
     misconceptions=(
+        dropout_in_evaluation("evaluated"),
         changes_its_input("after"),
         Misconception(
             "norm-first-ignored",

@@ -28,6 +28,7 @@ SIZES = {  # label: B, T, S, D, num_heads
     "masked": (2, 4, 5, 6, 2),
     "masked for each": (3, 4, 5, 6, 2),
     "single": (1, 1, 1, 4, 2),
+    "steep": (1, 3, 4, 4, 2),
 }
 NAMES = ("query", "key", "value")
 MASKS = ("masked", "masked for each")
@@ -55,6 +56,23 @@ def some_mask(rng, *shape: int) -> np.ndarray:
     return mask
 
 
+def steep(rng, args: list, given: dict, num_heads: int) -> list:
+    """The same with a mask and scores so large that a fill of -100 is not small enough."""
+    query, key, value = args
+    while True:
+        query, key = 15 * rng.standard_normal(query.shape), 15 * rng.standard_normal(key.shape)
+        mask = some_mask(rng, query.shape[1], key.shape[1])
+        Q, K = (
+            (x @ given[f"{name}.weight"].T + given[f"{name}.bias"]).reshape(
+                *x.shape[:2], num_heads, -1
+            )
+            for name, x in (("W_Q", query), ("W_K", key))
+        )
+        scores = np.einsum("bthd,bshd->bhts", Q, K) / np.sqrt(Q.shape[-1])
+        if np.where(mask, scores, -np.inf).max(axis=-1).min() < -150:
+            return [query, key, value, mask]
+
+
 def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (B, T, S, D, num_heads) in SIZES.items():
@@ -73,6 +91,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             args.append(some_mask(rng, T, S))
         if label == "masked for each":
             args.append(some_mask(rng, B, T, S))
+        if label == "steep":
+            args[:] = steep(rng, args, options["fill"]["named"], num_heads)
         questions.append(Ask(label, "call", options))
     B, T, S, D, num_heads = SIZES["main"]
     args = [rng.standard_normal((B, n, D)) for n in (T, S, S)]
@@ -152,7 +172,7 @@ def mask_holds(e: Evidence) -> None:
                 "Positions that the mask forbids still get weight.",
                 "Fill forbidden scores with minus infinity before the softmax. A mask [B, T, S] "
                 "needs an axis for the heads.",
-                wide[0, 0].astype(float),
+                e.expected(label)["right/1"][0, 0],
                 weights[0, 0],
                 ("query", "key"),
             )
@@ -171,6 +191,22 @@ def mask_holds(e: Evidence) -> None:
                 "Allowed scores stay as they are.",
                 ("query", "key"),
             )
+    far_enough(e)
+
+
+def far_enough(e: Evidence) -> None:
+    """However low the allowed scores are, forbidden keys get nothing."""
+    _, weights = read(e, "steep")
+    forbidden = np.broadcast_to(~e.args("steep")[3], weights.shape)
+    if differ(np.zeros(1), weights[forbidden], 1e-6):
+        raise Wrong(
+            "With large scores, positions that the mask forbids get weight: the number that you "
+            "fill in is not low enough.",
+            "Scores can be far below -100. Fill with minus infinity (-1e9 is low enough too).",
+            e.expected("steep")["right/1"][0, 0],
+            weights[0, 0],
+            ("query", "key"),
+        )
 
 
 def bad_input_refused(e: Evidence) -> None:

@@ -26,6 +26,7 @@ SIZES = {  # label: L, D, d, dv
     "masked": (5, 4, 3, 2),
     "long": (7, 3, 5, 6),
     "one": (1, 4, 3, 2),
+    "steep": (5, 4, 3, 2),
 }
 NAMES = ("X", "W_Q", "W_K", "W_V")
 WEIGHTS, OUTPUT, MASKED = (
@@ -48,6 +49,16 @@ def some_mask(rng, L: int) -> np.ndarray:
     return mask
 
 
+def steep(rng, args: list) -> list:
+    """The same with a mask and scores so large that a fill of -100 is not small enough."""
+    X, W_Q, W_K, W_V = args
+    while True:
+        X, mask = 15 * rng.standard_normal(X.shape), some_mask(rng, len(X))
+        scores = np.where(mask, (X @ W_Q) @ (X @ W_K).T / np.sqrt(W_Q.shape[1]), -np.inf)
+        if scores.max(axis=1).min() < -150:
+            return [X, W_Q, W_K, W_V, mask]
+
+
 def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (L, D, d, dv) in SIZES.items():
@@ -55,6 +66,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         options = {"target": "self_attention", "args": args}
         if label == "masked":
             args.append(some_mask(rng, L))
+        if label == "steep":
+            args[:] = steep(rng, args)
         if label == "main":
             options["upstream"] = [rng.standard_normal((L, dv)), rng.standard_normal((L, L))]
             options["directions"] = [rng.standard_normal(a.shape) for a in args]
@@ -116,7 +129,7 @@ def mask_holds(e: Evidence) -> None:
         raise Wrong(
             "Positions that the mask forbids still get weight.",
             "Fill the forbidden scores with minus infinity before the softmax.",
-            mask.astype(float),
+            e.expected("masked")["right/1"],
             weights,
             ("query", "key"),
         )
@@ -136,6 +149,22 @@ def mask_holds(e: Evidence) -> None:
             e.tolerance("masked"),
             "The weights are wrong with a mask.",
             "Allowed scores stay as they are; forbidden ones become minus infinity.",
+            ("query", "key"),
+        )
+    far_enough(e)
+
+
+def far_enough(e: Evidence) -> None:
+    """However low the allowed scores are, forbidden keys get nothing."""
+    _, weights = read(e, "steep")
+    allowed = e.args("steep")[4]
+    if differ(np.zeros(1), weights[~allowed], 1e-6):
+        raise Wrong(
+            "With large scores, positions that the mask forbids get weight: the number that you "
+            "fill in is not low enough.",
+            "Scores can be far below -100. Fill with minus infinity (-1e9 is low enough too).",
+            e.expected("steep")["right/1"],
+            weights,
             ("query", "key"),
         )
 

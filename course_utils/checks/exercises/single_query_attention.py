@@ -267,12 +267,7 @@ def divisor_of(label: str, mistakes: Mistakes) -> float:
 
 
 def alpha_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) -> bool:
-    scores = constant_scores(e, label)
-    if mixed:
-        _, _, _, _, kq, a = SIZES[label]
-        hidden, states = e.args(label)
-        rows = reshaped(states).sum(axis=2)
-        scores = (kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows
+    scores = scores_with(e, label, mixed)
     expected = variants.weights(scores, divisor_of(label, mistakes), mistakes)
     if np.isnan(expected).any():  # a single word, without which nothing is left
         return SIZES[label][1] == 1
@@ -284,6 +279,26 @@ def attended_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) ->
     states = e.args(label)[1]
     rows = reshaped(states) if mixed else states.swapaxes(0, 1)
     return not differ(np.einsum("bs,bsd->bd", alpha, rows), attended, 1e-4)
+
+
+def sum_of_softmax(e: Evidence, label: str, mistakes: Mistakes, keys: bool, values: bool) -> bool:
+    """Scores are returned, but the sum is made with their softmax."""
+    scores = scores_with(e, label, keys)
+    rest = mistakes - {"raw-scores", "log-probabilities"}
+    alpha = variants.weights(scores, divisor_of(label, mistakes), rest)
+    states = e.args(label)[1]
+    rows = reshaped(states) if values else states.swapaxes(0, 1)
+    attended = arrays_of(e, label, mistakes)[0]
+    return not differ(np.einsum("bs,bsd->bd", alpha, rows), attended, 1e-4)
+
+
+def scores_with(e: Evidence, label: str, mixed: bool) -> np.ndarray:
+    if not mixed:
+        return constant_scores(e, label)
+    _, _, _, _, kq, a = SIZES[label]
+    hidden, states = e.args(label)
+    rows = reshaped(states).sum(axis=2)
+    return (kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows
 
 
 def reshaped(states: np.ndarray) -> np.ndarray:
@@ -300,12 +315,14 @@ def fits(e: Evidence, mistakes: Mistakes) -> bool:
     for keys, values in ways:
         if not all(alpha_agrees(e, label, mistakes, keys) for label in CONSTANT):
             continue
-        if mistakes & {"zero-weights", "raw-scores", "log-probabilities"}:
-            return True  # what is returned need not be what the sum was made with
+        if "zero-weights" in mistakes:
+            return True  # whatever the sum is
         if "values-projected" in mistakes:
             return values_projected(e, mistakes)
         if all(attended_agrees(e, label, mistakes, values) for label in SIZES):
             return projects(e, mistakes, keys)
+        if mistakes & {"raw-scores", "log-probabilities"}:
+            return all(sum_of_softmax(e, label, mistakes, keys, values) for label in CONSTANT)
     return False
 
 
@@ -315,7 +332,8 @@ def values_projected(e: Evidence, mistakes: Mistakes) -> bool:
     sums = attended_of(alpha, e.args("main")[1])
     if not differ(sums, attended, 1e-4):
         return False
-    rows = np.concatenate([sums, np.ones((len(sums), 1))], axis=1)
+    # A bias is added once for each word, with its weight.
+    rows = np.concatenate([sums, alpha.sum(axis=1, keepdims=True)], axis=1)
     half = rows.shape[1] + 2
     solution, *_ = np.linalg.lstsq(rows[:half], attended[:half], rcond=None)
     return np.abs(solution[:-1]).max() > 1e-6 and not differ(attended, rows @ solution, 1e-4)

@@ -11,7 +11,12 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
-from course_utils.checks.layer_checks import fits_everywhere, refused
+from course_utils.checks.layer_checks import (
+    dropout_in_evaluation,
+    evaluation_is_still,
+    fits_everywhere,
+    refused,
+)
 from course_utils.checks.layer_parameters import layer, matrix, norm
 from course_utils.checks.wire import Ask
 
@@ -21,6 +26,7 @@ SIZES = {  # label: B, S, T, D, num_heads, layers, d_ff, source_size, target_siz
     "padded": (3, 8, 4, 6, 2, 2, 7, 11, 9, False),  # as long as there are positions
     "single": (1, 1, 1, 4, 2, 1, 3, 5, 6, False),
     "dropped": (2, 5, 4, 6, 2, 1, 7, 11, 9, False),
+    "evaluated": (2, 5, 4, 6, 2, 1, 7, 11, 9, False),
 }
 MAX_LENGTH, DEFAULT_LENGTH = 8, 128
 EQUAL, CAUSAL, PADDING = (
@@ -50,12 +56,14 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "target": "Transformer",
             "init": [
                 *(D, heads, layers, d_ff, sources, targets, norm_first),
-                1.0 if label == "dropped" else 0.0,
+                {"dropped": 1.0, "evaluated": 0.5}.get(label, 0.0),
                 MAX_LENGTH,
             ],
             "args": args,
             "fill": {"named": parameters(rng, D, layers, d_ff, sources, targets)},
         }
+        if label == "evaluated":
+            options["eval"] = True
         if label == "single":  # what is not given has its default
             options["init"] = options["init"][:6]
             options["fill"] = {
@@ -161,12 +169,20 @@ exercise = Exercise(
             needs=(EQUAL,),
         ),
         Property(
+            "after eval() dropout has no effect",
+            0.25,
+            evaluation_is_still(read, ("evaluated",)),
+            needs=(EQUAL,),
+        ),
+        Property(
             "a sequence longer than the positions is refused, with both numbers",
-            0.5,
+            0.25,
             too_long_refused,
+            needs=(EQUAL,),
         ),
     ),
     misconceptions=(
+        dropout_in_evaluation("evaluated"),
         Misconception(
             "no-causal-mask",
             "The decoder has no causal mask: it sees the words that it should predict.",

@@ -6,6 +6,7 @@ Options (those not given are left out):
     args     positional arguments of the call: arrays, numbers, text, None
     kwargs   named arguments of the call
     fill     how the parameters are refilled before the call (see `refill`)
+    eval     switch the module to evaluation first, as `.eval()` does
     upstream one array for each output: the gradient that flows into it; asks for the
              gradients at every floating-point argument
     as_numpy give arrays as NumPy arrays and not as tensors
@@ -51,6 +52,8 @@ def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
                     target(*_fresh(arguments), **named)  # lazy layers get their shapes here
                 target.to(precision)
                 refill(target, options["fill"])
+            if options.get("eval"):
+                target.eval()
         with watching(options, arrays):
             collect("out", target(*arguments, **named), arrays, notes)
         for index, argument in enumerate(arguments):

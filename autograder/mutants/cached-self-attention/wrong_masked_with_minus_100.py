@@ -1,0 +1,39 @@
+# misconception: none
+import torch
+from torch import nn
+
+
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_Q = nn.Linear(d_model, d_model)
+        self.W_K = nn.Linear(d_model, d_model)
+        self.W_V = nn.Linear(d_model, d_model)
+        self.W_O = nn.Linear(d_model, d_model)
+        self.keys = self.values = None
+
+    def reset(self):
+        self.keys = None
+        self.values = None
+
+    def split(self, x):
+        B, T, D = x.shape
+        return x.view(B, T, self.num_heads, D // self.num_heads).transpose(1, 2)
+
+    def forward(self, x):
+        B, T, D = x.shape
+        query = self.split(self.W_Q(x))
+        key = new_key = self.split(self.W_K(x))
+        value = new_value = self.split(self.W_V(x))
+        first = self.keys is None
+        if not first:
+            key = torch.cat([self.keys, key], dim=2)
+            value = torch.cat([self.values, value], dim=2)
+        self.keys, self.values = key, value
+        S = key.shape[2]
+        scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+        future = torch.ones(T, S, dtype=torch.bool).triu(S - T + 1)
+        weights = scores.masked_fill(future, -100.0).softmax(dim=-1)
+        joined = (weights @ value).transpose(1, 2).reshape(B, T, D)
+        return self.W_O(joined)
