@@ -1,21 +1,26 @@
-"""The grader's own test: right answers must pass, wrong ones must not, and be named.
+"""The grader's own test: right answers must pass, wrong ones must not, and be named rightly.
 
 `autograder/mutants/<exercise>/` holds small answers, `right_*.py` and `wrong_*.py`. The first line
 of a wrong one names the misconception that the judge should report (`# misconception: NAME`, or
-`none`). Each is judged on every seed by itself.
+`none`). Each is judged on every seed by itself. Known mistakes are also built into a right answer,
+alone and in pairs (`switches`).
+
+A name is false if the bank has another for the answer, or if it does not explain what the answer
+does on numbers that the diagnosis did not use.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import fresh_seeds
-from autograder.box import Box, Job, Limits, why_unavailable
+from autograder.box import Box, Job, Limits, Outcome, why_unavailable
 from autograder.grading.verdict import judge_outcome
+from autograder.seeds import fresh_seeds
+from autograder.switches import MUTANTS, Switched
 from course_utils.checks import judge, wire
 
-MUTANTS = Path(__file__).with_name("mutants")
-SEEDS = 20
+SEEDS = 8
+DIAGNOSED = 2  # seeds that a name is found on, as in a student's own check
 LIMITS = Limits(wall_seconds=25, cpu_seconds=8)
 
 
@@ -29,8 +34,12 @@ class Mutant:
         return self.path.name.startswith("right_")
 
     @property
+    def source(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @property
     def misconception(self) -> str:
-        first = self.path.read_text(encoding="utf-8").splitlines()[0]
+        first = self.source.splitlines()[0]
         name = first.removeprefix("# misconception:").strip() if first.startswith("#") else "none"
         return "" if name == "none" else name
 
@@ -47,6 +56,23 @@ class Result:
     def as_it_should(self) -> bool:
         return self.passed == (self.seeds if self.mutant.right else 0)
 
+    @property
+    def falsely_named(self) -> bool:
+        return bool(self.named) and self.named != self.mutant.misconception
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was said of an answer, and whether that explains what it does on fresh numbers."""
+
+    passed: bool
+    named: str
+    explains: bool
+
+    @property
+    def falsely_named(self) -> bool:
+        return bool(self.named) and not self.explains
+
 
 def mutants(exercise: str | None = None) -> list[Mutant]:
     found = sorted(MUTANTS.glob("*/*.py"))
@@ -56,29 +82,52 @@ def mutants(exercise: str | None = None) -> list[Mutant]:
 
 def run(chosen: list[Mutant], seeds: int = SEEDS, workers: int = 2) -> Iterator[Result]:
     """Judge every mutant on `seeds` fresh seeds; results in the order given."""
+    answers = [(m.exercise, (m.source,)) for m in chosen]
+    for mutant, (plan, outcome) in zip(chosen, asked(answers, seeds, workers)):
+        whole = judge_outcome(plan, outcome).verdict
+        single = [judge.verdict(*_part(plan, outcome, i, i + 1)) for i in range(len(plan.seeds))]
+        passed = sum(verdict.passed for verdict in single)
+        yield Result(mutant, passed, len(plan.seeds), whole.points, whole.misconception)
+
+
+def run_switched(chosen: list[Switched], workers: int = 2) -> Iterator[tuple[Switched, Diagnosis]]:
+    answers = [(s.exercise, (s.source,)) for s in chosen]
+    for one, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1, workers)):
+        yield one, diagnosis(plan, outcome)
+
+
+def diagnosis(plan: judge.Plan, outcome: Outcome) -> Diagnosis:
+    """The name found on the first seeds, tried on the last one."""
+    verdict = judge.verdict(*_part(plan, outcome, 0, len(plan.seeds) - 1))
+    last = _part(plan, outcome, len(plan.seeds) - 1, len(plan.seeds))
+    named = verdict.misconception
+    return Diagnosis(
+        judge_outcome(plan, outcome).verdict.passed, named, not named or judge.still_fits(*last, named)
+    )
+
+
+def asked(
+    answers: Sequence[tuple[str, tuple[str, ...]]], seeds: int, workers: int = 2
+) -> Iterator[tuple[judge.Plan, Outcome]]:
+    """Put fresh questions to answers, each an exercise with the cells that define it."""
     # These are our own files: where the box cannot be had, they may run without its walls.
     unsafe = why_unavailable() is not None
-    drawn = fresh_seeds(seeds)
-    plans = {m.exercise: None for m in chosen}
-    for exercise in plans:
+    drawn, plans = fresh_seeds(seeds), {}
+    for exercise in dict.fromkeys(exercise for exercise, _ in answers):
         plan = judge.make_plan(exercise, drawn)
         plans[exercise] = plan, wire.pack_request({exercise: plan.flat})
-    jobs = [Job((m.path.read_text(encoding="utf-8"),), plans[m.exercise][1]) for m in chosen]
+    jobs = [Job(cells, plans[exercise][1]) for exercise, cells in answers]
     with Box(workers=workers, limits=LIMITS, unsafe=unsafe) as box:
-        for mutant, outcome in zip(chosen, box.map(jobs)):
-            yield _result(mutant, plans[mutant.exercise][0], outcome)
+        for (exercise, _), outcome in zip(answers, box.map(jobs)):
+            yield plans[exercise][0], outcome
 
 
-def _result(mutant: Mutant, plan: judge.Plan, outcome) -> Result:
-    whole = judge_outcome(plan, outcome).verdict
+def _part(plan: judge.Plan, outcome: Outcome, start: int, stop: int):
+    """The plan of some of the seeds, and the replies to it."""
     try:
         replies = wire.unpack_response(outcome.frame or b"").get(plan.exercise, [])
     except wire.BadFrame:
         replies = []
-    passed, start = 0, 0
-    for seed, asks in zip(plan.seeds, plan.asks):
-        batch = replies[start : start + len(asks)]
-        start += len(asks)
-        single = judge.Plan(plan.exercise, (seed,), (asks,))
-        passed += judge.verdict(single, batch).passed
-    return Result(mutant, passed, len(plan.seeds), whole.points, whole.misconception)
+    before = sum(map(len, plan.asks[:start]))
+    part = judge.Plan(plan.exercise, plan.seeds[start:stop], plan.asks[start:stop])
+    return part, replies[before : before + len(part.flat)]

@@ -362,13 +362,7 @@ def is_personal(exercise_id: str) -> bool:
 def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
     """Judge the replies to a plan. `None` stands for an answer that gave none at all."""
     exercise, entry = load(plan.exercise), register.exercise(plan.exercise)
-    if replies is None or len(replies) != len(plan.flat):
-        replies = [Reply("error", error="Your code gave no answer to the check.")] * len(plan.flat)
-    evidences, start = [], 0
-    for seed, asks in zip(plan.seeds, plan.asks):
-        batch = replies[start : start + len(asks)]
-        evidences.append(Evidence(exercise, seed, list(asks), batch))
-        start += len(asks)
+    evidences = _evidences(plan, replies)
     with np.errstate(all="ignore"):
         findings = _findings(exercise, entry.points, evidences)
         found = () if all(f.passed for f in findings) else diagnose(exercise, evidences)
@@ -389,6 +383,28 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         sentence=several + " ".join(m.sentence for m in found),
         hint=found[0].hint,
     )
+
+
+def _evidences(plan: Plan, replies: list[Reply] | None) -> list[Evidence]:
+    if replies is None or len(replies) != len(plan.flat):
+        replies = [Reply("error", error="Your code gave no answer to the check.")] * len(plan.flat)
+    exercise, left = load(plan.exercise), iter(replies)
+    return [
+        Evidence(exercise, seed, list(asks), [next(left) for _ in asks])
+        for seed, asks in zip(plan.seeds, plan.asks)
+    ]
+
+
+def still_fits(plan: Plan, replies: list[Reply] | None, misconception: str) -> bool:
+    """Whether a name that was given on other numbers explains these as well."""
+    exercise, names = load(plan.exercise), set(misconception.split(TOGETHER))
+    evidences = _evidences(plan, replies)
+    known = {m.name: m for m in exercise.misconceptions}
+    chosen = frozenset(name for name in names if known[name].matches is None)
+    with np.errstate(all="ignore"):
+        return (not chosen or _fit(exercise, chosen, evidences)) and all(
+            _matches(known[name], evidences) for name in names - chosen
+        )
 
 
 def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
