@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import fresh_seeds, solutions
-from autograder.box import Box, Job, Limits, why_unavailable
-from autograder.grading.verdict import judge_outcome
+from autograder import solutions
+from autograder.selftest import DIAGNOSED, Diagnosis, asked, diagnosis
 from course_utils import register
-from course_utils.checks import judge, wire
 
 EQUIVALENT = Path(__file__).with_name("mutants") / "equivalent.toml"
-LIMITS = Limits(wall_seconds=25, cpu_seconds=5)
 OPERATORS = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -127,22 +124,16 @@ def equivalent() -> dict[tuple[str, str], str]:
     return {(entry["exercise"], entry["what"]): entry["why"] for entry in entries}
 
 
-def run(chosen: list[Change], seeds: int = 2, workers: int = 2) -> Iterator[tuple[Change, bool]]:
-    """Judge every mutant; whether it was refused."""
-    unsafe = why_unavailable() is not None  # our own code: walls are welcome, not needed
-    plans, setups = {}, {}
-    for exercise in dict.fromkeys(change.exercise for change in chosen):
-        plan = judge.make_plan(exercise, fresh_seeds(seeds))
-        plans[exercise] = plan, wire.pack_request({exercise: plan.flat})
-        setups[exercise] = _before(exercise)
-    jobs = [Job((*setups[c.exercise], c.source), plans[c.exercise][1]) for c in chosen]
-    with Box(workers=workers, limits=LIMITS, unsafe=unsafe) as box:
-        for change, outcome in zip(chosen, box.map(jobs)):
-            yield change, not judge_outcome(plans[change.exercise][0], outcome).verdict.passed
+def run(chosen: list[Change], workers: int = 2) -> Iterator[tuple[Change, Diagnosis]]:
+    """Judge every mutant: whether it passed, and what it was called."""
+    before = {exercise: _before(exercise) for exercise in {c.exercise for c in chosen}}
+    answers = [(c.exercise, (*before[c.exercise], c.source)) for c in chosen]
+    for change, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1, workers)):
+        yield change, diagnosis(plan, outcome)
 
 
 def _before(exercise_id: str) -> tuple[str, ...]:
-    """What stands before an answer: imports, what is given, and earlier answers, all right."""
+    """What comes before an answer: imports, what is given, and earlier answers, all right."""
     entry = register.exercise(exercise_id)
     earlier = []
     for other in register.exercises(entry.notebook):

@@ -10,28 +10,35 @@ from course_utils import register
 
 @click.command(name="mutate")
 @click.argument("exercises", nargs=-1)
-@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
-def command(exercises, seeds):
+def command(exercises):
     """Change the solutions (or those of EXERCISES) in one place each, and judge every change."""
     built = set(build.names())
     known = [e.id for e in register.exercises() if e.kind == "code" and e.notebook in built]
     chosen = [c for e in (exercises or known) for c in mutate.changes(e)]
     console = Console()
-    results = list(track(mutate.run(chosen, seeds), "Judging", total=len(chosen), console=console))
+    results = list(track(mutate.run(chosen), "Judging", total=len(chosen), console=console))
     reasons = mutate.equivalent()
-    survivors = [c for c, refused in results if not refused]
+    survivors = [c for c, found in results if found.passed]
     unexplained = [c for c in survivors if (c.exercise, c.what) not in reasons]
     for change in survivors:
         why = reasons.get((change.exercise, change.what), "NOT EXPLAINED")
         console.print(f"{change.exercise}, {change.what}: {why}", markup=False, highlight=False)
+    falsely = [(c, found.named) for c, found in results if found.falsely_named]
+    for change, named in falsely:
+        console.print(
+            f"{change.exercise}, {change.what}: falsely called {named}",
+            markup=False,
+            highlight=False,
+        )
     refused, different = (
         len(results) - len(survivors),
         len(results) - len(survivors) + len(unexplained),
     )
     console.print(
         f"{len(results)} mutants, {len(survivors) - len(unexplained)} equivalent; refused {refused} "
-        f"of {different} that behave differently ({refused / max(different, 1):.1%})",
+        f"of {different} that behave differently ({refused / max(different, 1):.1%}); "
+        f"named {sum(bool(found.named) for _, found in results)}, falsely {len(falsely)}",
         highlight=False,
     )
-    if unexplained:
+    if unexplained or falsely:
         raise SystemExit(1)
