@@ -1,7 +1,8 @@
 """Beam search in plain loops: the right ways to do it, and what the known mistakes find.
 
 The exercise says which prefixes to extend: the `beam` best. What happens to those that have
-ended is told in several ways by good textbooks and libraries, and each is accepted.
+ended is described in several ways by good textbooks and libraries, and each is accepted. A beam that
+shrinks with every sequence that ends is not: it no longer keeps the `beam` best.
 """
 
 import itertools
@@ -14,7 +15,6 @@ from course_utils.checks.wire import Ask
 # Where sequences that have ended go, and when the search stops.
 ENDED = {
     "aside": "they take a place in this step, then leave the beam",
-    "shrinking": "they leave the beam and their place with them",
     "stay": "they stay in the beam and compete by their sum",
     "stay-by-score": "they stay in the beam and compete by their score",
     "beside": "they take no place; those among the 2 * beam best count",
@@ -29,6 +29,8 @@ MISTAKES = (
     "stops-at-the-first-end",
     "worst-kept",
     "no-length-penalty",
+    "start-counted",
+    "shrinking-beam",
 )
 
 
@@ -57,7 +59,8 @@ def search(
 
     def score(entry):
         prefix, total = entry
-        return total / max(1, len(prefix) - 1) ** penalty
+        start = 0 if mistake == "start-counted" else 1
+        return total / max(1, len(prefix) - start) ** penalty
 
     def total(entry):
         return entry[1]
@@ -85,7 +88,7 @@ def search(
             kept = candidates[:places]
             finished += [entry for entry in kept if over(entry)]
             alive = [entry for entry in kept if not over(entry)]
-            if ended == "shrinking":
+            if mistake == "shrinking-beam":
                 places = beam - len(finished)
         enough = {STOPS[0]: None, STOPS[1]: beam}[stops]
         if mistake == "stops-at-the-first-end":

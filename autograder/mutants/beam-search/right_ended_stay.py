@@ -14,7 +14,7 @@ def beam_search(step, start, end, beam, max_length, length_penalty=0.0):
         open_ones = [h for h in hypotheses if not done(h)]
         if not open_ones:
             break
-        log_probs = step([h[0] for h in open_ones]).tolist()
+        log_probs = step(torch.tensor([h[0] for h in open_ones])).tolist()
         grown = [h for h in hypotheses if done(h)]
         for (prefix, total), row in zip(open_ones, log_probs):
             grown += [(prefix + [word], total + value) for word, value in enumerate(row)]

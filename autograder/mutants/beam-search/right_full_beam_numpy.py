@@ -1,3 +1,4 @@
+import torch
 import numpy as np
 
 
@@ -6,7 +7,7 @@ def beam_search(step, start, end, beam, max_length, length_penalty=0.0):
     live = [((start,), 0.0)]
     finished = []
     for t in range(1, max_length + 1):
-        logs = np.asarray(step(np.array([p for p, _ in live])))
+        logs = np.asarray(step(torch.tensor([p for p, _ in live])))
         grown = []
         for i, (prefix, total) in enumerate(live):
             for word in range(logs.shape[1]):

@@ -23,6 +23,7 @@ NARROW = {
     "narrow 3": (5, 2, 6, None),
     "narrow, by length": (6, 3, 6, 1.0),
     "narrow, by a root of length": (6, 3, 5, 0.5),
+    "an early end": (6, 2, 5, None),
 }
 ONE = {"beam of one": (6, 1, 6, None)}
 LIMITS = {"one word at most": (5, 2, 1, 1.0), "never ends": (5, 2, 4, 1.0)}
@@ -40,6 +41,8 @@ def _ask(label: str, rng: np.random.Generator) -> Ask:
         scores[:, START] -= 5
         scores[:, END] += -40 if label == "never ends" else 0.3
         table = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        if label == "an early end":
+            table = _with_an_early_end(table, rng)
         if label not in WIDE or _tells_apart(table, max_length, penalty or 0.0):
             break
     return Ask(
@@ -53,6 +56,26 @@ def _ask(label: str, rng: np.random.Generator) -> Ask:
             "max_calls": 3000,
         },
     )
+
+
+def _with_an_early_end(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The best sequence goes on where one has just ended, along the second best prefix."""
+    first, second, third = (int(word) for word in rng.permutation(np.arange(2, table.shape[1]))[:3])
+    likely = {  # after these prefixes, these words: the rest share what is left
+        (START,): {first: 0.9, END: 0.03},
+        (START, first): {second: 0.5, third: 0.45},
+        (START, first, second): {first: 0.9},
+        (START, first, second, first): {END: 0.5},
+        (START, first, third): {END: 0.95},
+    }
+    table = table.copy()
+    for prefix, shares in reversed(likely.items()):
+        row = rng.uniform(0.8, 1.2, table.shape[1])  # no two alike
+        row[list(shares)] = 0
+        row *= (1 - sum(shares.values())) / row.sum()
+        row[list(shares)] = list(shares.values())
+        table[row_of(prefix, len(table))] = np.log(row)
+    return table
 
 
 # --- trying everything: slow, and not a beam search ------------------------------------------
@@ -212,8 +235,7 @@ def wide_beam_finds_the_best(e: Evidence) -> None:
 
 def narrow_beam_matches(e: Evidence) -> None:
     for label in (*ONE, *NARROW, *LIMITS):
-        tokens, expected = tokens_of(e, label), e.expected(label)
-        accepted = [_unpad(expected[name]) for name in expected if name.startswith("right")]
+        tokens, accepted = tokens_of(e, label), accepted_of(e, label)
         if tokens not in accepted:
             _, beam, max_length, penalty = SIZES[label]
             raise Wrong(
@@ -247,34 +269,68 @@ def _unpad(tokens: np.ndarray) -> list[int]:
 # --- misconceptions --------------------------------------------------------------------------
 
 
-def like(variant: str, labels: tuple[str, ...] = tuple(NARROW)):
-    """The tokens are those of a known mistake in every case, and not those of a right search."""
+def plain(total: float, length: int, penalty: float) -> float:
+    return total
+
+
+def by_length(total: float, length: int, penalty: float) -> float:
+    return total / length**penalty
+
+
+def start_counted(total: float, length: int, penalty: float) -> float:
+    return total / (length + 1) ** penalty
+
+
+def score_is(e: Evidence, label: str, formula) -> bool:
+    tokens = tokens_of(e, label)
+    expected = formula(log_probability(tokens, table_of(e, label)), len(tokens), penalty_of(label))
+    return abs(expected - score_of(e, label)) <= 1e-5 * max(1, abs(expected))
+
+
+def like(variant: str, formula=None):
+    """The tokens are those of a known mistake everywhere, and somewhere not right; so is the score."""
 
     def matches(e: Evidence) -> bool:
-        pairs = [(tokens_of(e, label), e.expected(label)) for label in labels]
-        return all(tokens == _unpad(expected[variant]) for tokens, expected in pairs)
+        differs = False
+        for label in SIZES:
+            tokens, expected = tokens_of(e, label), e.expected(label)
+            if tokens != _unpad(expected[variant]):
+                return False
+            if formula is not None and not score_is(e, label, formula):
+                return False
+            differs |= tokens not in accepted_of(e, label)
+        return differs
 
     return matches
 
 
-def score_like(formula):
-    """Right tokens everywhere, and a score of another formula of (sum, length, penalty)."""
+def accepted_of(e: Evidence, label: str) -> list[list[int]]:
+    expected = e.expected(label)
+    return [_unpad(expected[name]) for name in expected if name.startswith("right")]
+
+
+def score_like(formula, variant: str):
+    """Right tokens everywhere, also where `variant` gives others, and a score of another formula."""
 
     def matches(e: Evidence) -> bool:
-        off = False
-        for label in SIZES:
-            tokens, got, penalty = tokens_of(e, label), score_of(e, label), penalty_of(label)
-            total = log_probability(tokens, table_of(e, label))
-            if abs(formula(total, len(tokens), penalty) - got) > 1e-5:
-                return False
-            off |= abs(total / len(tokens) ** penalty - got) > 1e-5
-        return off
+        if not all(tokens_of(e, label) in accepted_of(e, label) for label in SIZES):
+            return False
+        if not all(score_is(e, label, formula) for label in SIZES):
+            return False
+        told_apart = any(
+            _unpad(e.expected(label)[variant]) not in accepted_of(e, label) for label in SIZES
+        )
+        return told_apart and not all(score_is(e, label, by_length) for label in SIZES)
 
     return matches
 
 
 def _start_included(e: Evidence) -> bool:
-    return all(tokens_of(e, label)[0] == START for label in NARROW)
+    found = {label: tokens_of(e, label) for label in NARROW}
+    return all(
+        tokens[0] == START and tokens[1:] in accepted_of(e, label)
+        for label, tokens in found.items()
+    )
 
 
 def _end_left_out(e: Evidence) -> bool:
@@ -284,7 +340,8 @@ def _end_left_out(e: Evidence) -> bool:
 
 
 def _one_by_one(e: Evidence) -> bool:
-    return all((e.reply(label).arrays["calls"][:, 0] == 1).all() for label in NARROW)
+    calls = [e.reply(label).arrays["calls"] for label in NARROW]
+    return all(len(c) > 0 and (c[:, 0] == 1).all() for c in calls)
 
 
 def _goes_on(e: Evidence) -> bool:
@@ -335,13 +392,13 @@ exercise = Exercise(
             "greedy",
             "This is a greedy search: only the best word is kept at each step.",
             "Keep the `beam` best prefixes, not one.",
-            like("greedy"),
+            like("greedy", by_length),
         ),
         Misconception(
             "one-child-each",
             "Each prefix is extended by its own best word only, so the beam never branches.",
             "Sort the continuations of all prefixes together: two may come from one prefix.",
-            like("one-child-each"),
+            like("one-child-each", by_length),
         ),
         Misconception(
             "last-word-only",
@@ -359,7 +416,13 @@ exercise = Exercise(
             "stops-at-the-first-end",
             "The search stops as soon as one sequence has ended.",
             "Set it aside and go on: another may end with a better score.",
-            like("stops-at-the-first-end"),
+            like("stops-at-the-first-end", by_length),
+        ),
+        Misconception(
+            "shrinking-beam",
+            "The beam shrinks: a sequence that ends takes its place in the beam with it.",
+            "At every step keep the `beam` best continuations of those that go on.",
+            like("shrinking-beam", by_length),
         ),
         Misconception(
             "worst-kept",
@@ -371,19 +434,22 @@ exercise = Exercise(
             "no-length-penalty",
             "length_penalty has no effect.",
             "score = sum / len(tokens) ** length_penalty, also when you choose the best.",
-            like("no-length-penalty", ("wide, by length", *NARROW)),
+            like("no-length-penalty", plain),
         ),
         Misconception(
             "start-counted",
             "The length that divides the sum counts the start mark.",
             "Divide by the number of tokens you return.",
-            score_like(lambda total, length, penalty: total / (length + 1) ** penalty),
+            lambda e: (
+                like("start-counted", start_counted)(e)
+                or score_like(start_counted, "start-counted")(e)
+            ),
         ),
         Misconception(
             "score-not-normalised",
             "The best sequence is chosen by its normalised score, but the plain sum is returned.",
             "Return sum / len(tokens) ** length_penalty.",
-            score_like(lambda total, length, penalty: total),
+            score_like(plain, "no-length-penalty"),
         ),
         Misconception(
             "one-prefix-at-a-time",

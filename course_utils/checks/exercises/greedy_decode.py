@@ -22,13 +22,17 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         ("cut off", 3, 5, -9.0),
         ("one row", 1, 12, 0.8),
         ("at once", 3, 6, 9.0),
+        ("begins with the end", 4, 8, 0.6),
     ):
         table = rng.standard_normal((ROWS, WORDS))
         table[:, END] += eager
         table -= np.log(np.exp(table).sum(axis=1, keepdims=True))
+        first = rng.permutation(starts)[:B]
+        if label == "begins with the end":
+            first[1] = END  # given, not written: the row has not ended
         options = {
             "target": "greedy_decode",
-            "args": [rng.permutation(starts)[:B], END, max_length],
+            "args": [first, END, max_length],
             "table": table,
             "max_calls": 60,
         }

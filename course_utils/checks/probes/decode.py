@@ -9,8 +9,8 @@ Options:
     special    rows for prefixes of your own choice: a list of {"prefix": [..], "row": [V]}
     max_calls  after this many calls `step` raises, so that a search that never ends does
 
-`step(prefixes [N, t]) -> [N, V]` is what the student's code is given. Prefixes may be a tensor,
-an array or a list of lists; all of them have one length t.
+`step(prefixes [N, t]) -> [N, V]` is what the student's code is given. Prefixes are a tensor, as a
+model would need them; all of them have one length t.
 
 Arrays in the reply: out0, out1, ... what was returned (as for `call`), calls [n, 2] the number N
 and the length t of the prefixes at each call of `step`, and prefixes0, prefixes1, ... the first
@@ -40,7 +40,12 @@ class Step:
     def __call__(self, prefixes) -> torch.Tensor:
         if len(self.calls) >= self.max_calls:
             raise RuntimeError(f"step was called more than {self.max_calls} times: does it end?")
-        given = torch.as_tensor(prefixes)
+        if not isinstance(prefixes, torch.Tensor):
+            raise TypeError(
+                f"step takes a tensor of prefixes [N, t], and got a {type(prefixes).__name__}. "
+                "torch.tensor(...) makes one of a list."
+            )
+        given = prefixes
         if given.dim() != 2 or given.shape[1] == 0:
             raise ValueError(
                 "step takes prefixes of the shape [N, t], one row for each sequence, "

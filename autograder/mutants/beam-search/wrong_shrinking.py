@@ -1,3 +1,4 @@
+# misconception: shrinking-beam
 import torch
 
 
