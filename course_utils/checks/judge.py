@@ -431,7 +431,7 @@ def _findings(exercise: Exercise, points: float, evidences: list[Evidence]) -> t
         problem = problems[p.name]
         missing = [name for name in p.needs if problems[name] is not None]
         if missing:  # what it says of itself would only confuse while that is wrong
-            problem = Wrong(f"Counts once this holds: {missing[0]}.")
+            problem = Wrong(f"Waiting for: {missing[0]}.")
         if problem is None:
             findings.append(Finding(p.name, True, share[p.name], share[p.name]))
         else:

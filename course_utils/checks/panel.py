@@ -56,7 +56,7 @@ def html(verdict: Verdict, style: bool = True) -> str:
             f"{_escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
         )
         if not finding.passed and not repeated:
-            why = "The same." if finding.message in said else finding.message
+            why = "For the same reason." if finding.message in said else finding.message
             said.add(finding.message)
             parts.append(f'<span class="why">{_escape(why)}</span>')
         parts.append("</li>")
@@ -83,7 +83,7 @@ def text(verdict: Verdict) -> str:
     for finding in verdict.findings:
         lines.append(f"  {'✓' if finding.passed else '✗'} {finding.name} {_points(finding)}")
         if not finding.passed and not repeated:
-            why = "The same." if finding.message in said else finding.message
+            why = "For the same reason." if finding.message in said else finding.message
             said.add(finding.message)
             lines += [f"      {line}" for line in why.splitlines()]
     drawn = _drawn(verdict)
@@ -96,12 +96,12 @@ def text(verdict: Verdict) -> str:
 
 def _headline(verdict: Verdict) -> str:
     entry = register.exercise(verdict.exercise)
-    state = "all of it holds" if verdict.passed else "not there yet"
+    state = "everything is right" if verdict.passed else "not yet right"
     return f"{entry.title}: {state} ({verdict.points:g} of {verdict.max_points:g} points)"
 
 
 def _points(finding: Finding) -> str:
-    return f"({finding.points:g} of {finding.max_points:g})"
+    return f"({finding.points:g} of {finding.max_points:g})" if finding.max_points else ""
 
 
 def _same_message(verdict: Verdict) -> str:
@@ -131,7 +131,7 @@ def _cut(array: np.ndarray) -> np.ndarray:
 
 
 def _rows(array: np.ndarray) -> list[str]:
-    return ["    " + " ".join(f"{v:7.3f}" for v in row) for row in _cut(array)]
+    return ["    " + " ".join(f"{_short(v, array):>7}" for v in row) for row in _cut(array)]
 
 
 def _pair(finding: Finding) -> str:
@@ -156,15 +156,17 @@ def _heat(array, caption, low, high, off) -> str:
             share = 0.0 if high <= low else float(np.clip((value - low) / (high - low), 0, 1))
             colour = f"hsl(210 90% {97 - 35 * share:.0f}%)"
             flag = ' class="off"' if off is not None and off[i, j] else ""
-            cells.append(f'<td{flag} style="background:{colour}">{_short(value)}</td>')
+            cells.append(f'<td{flag} style="background:{colour}">{_short(value, array)}</td>')
         rows.append("<tr>" + "".join(cells) + "</tr>")
     body = "".join(rows)
     return f'<table class="heat"><caption>{_escape(caption)}</caption>{body}</table>'
 
 
-def _short(value: float) -> str:
+def _short(value: float, array: np.ndarray) -> str:
     if not np.isfinite(value):
-        return _escape(str(value))
+        return str(value)
+    if (array == np.round(array)).all():  # tokens, or a mask
+        return f"{value:.0f}"
     return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 

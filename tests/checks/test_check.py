@@ -23,7 +23,7 @@ def verdict_on(name: str, exercise: str = "dot-prod-attention", seeds=judge.VISI
 def test_a_right_answer_passes_every_property():
     verdict = verdict_on("right_matmul")
     assert verdict.passed and verdict.points == 8
-    assert "all of it holds (8 of 8 points)" in panel.text(verdict)
+    assert "everything is right (8 of 8 points)" in panel.text(verdict)
 
 
 def test_a_wrong_answer_is_told_its_mistake_what_was_expected_and_one_hint():

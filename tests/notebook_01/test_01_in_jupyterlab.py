@@ -127,7 +127,7 @@ def test_a_wrong_answer_is_named_and_a_right_one_gets_its_points(page, screensho
     write(page, "probabilities = [", RIGHT)
     said = verdict(page, "single-query-numbers")
     cell(page, 'check("single-query-numbers")').screenshot(path=screenshots / "01_right.png")
-    assert "all of it holds (3 of 3 points)" in said
+    assert "everything is right (3 of 3 points)" in said
 
 
 def test_a_function_is_judged_by_what_its_query_does(page, screenshots):

@@ -356,15 +356,16 @@ exercise = Exercise(
     id="beam-search",
     asks=asks,
     properties=(
-        Property(WHOLE, 0.5, sequences_are_whole),
-        Property(SCORES, 0.5, scores_are_those_of_the_tokens),
-        Property(BEST, 1, wide_beam_finds_the_best, needs=(WHOLE,)),
+        # A lone end mark is whole and has its score: points begin with what a search finds.
+        Property(WHOLE, 0, sequences_are_whole),
+        Property(SCORES, 0.5, scores_are_those_of_the_tokens, needs=(BEST,)),
+        Property(BEST, 1.25, wide_beam_finds_the_best, needs=(WHOLE,)),
         Property(
-            "a narrow beam keeps the best prefixes", 0.75, narrow_beam_matches, needs=(WHOLE,)
+            "a narrow beam keeps the best prefixes", 1.25, narrow_beam_matches, needs=(WHOLE,)
         ),
         Property(
             "step is asked once a step, about the whole beam",
-            0.25,
+            0,  # counted beside the student's code, where it could be made up
             prefixes_are_asked_together,
             needs=(BEST,),
         ),

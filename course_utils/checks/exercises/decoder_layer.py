@@ -114,6 +114,7 @@ exercise = Exercise(
                 "With a dropout of 1 only the residual path should be left.",
                 "x + self.dropout(sublayer), three times, and nowhere else.",
             ),
+            needs=(AFTER, BEFORE),
         ),
         Property(
             "after eval() dropout has no effect",

@@ -115,6 +115,7 @@ exercise = Exercise(
                 "With a dropout of 1 only the residual path should be left.",
                 "x + self.dropout(sublayer): both times, and nowhere else.",
             ),
+            needs=(AFTER, BEFORE),
         ),
         Property(
             "after eval() dropout has no effect",

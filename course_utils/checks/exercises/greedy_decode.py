@@ -128,8 +128,9 @@ exercise = Exercise(
     asks=asks,
     properties=(
         Property(TOKENS, 1, tokens_match),
-        Property(AFTER_END, 0.5, filled_with_end, needs=(TOKENS,)),
-        Property("it stops when all rows have ended", 0.5, stops, needs=(TOKENS,)),
+        Property(AFTER_END, 1, filled_with_end, needs=(TOKENS,)),
+        # Calls are counted beside the student's code, where they could be made up: no points.
+        Property("it stops when all rows have ended", 0, stops, needs=(TOKENS,)),
     ),
     misconceptions=(
         Misconception(

@@ -231,7 +231,9 @@ exercise = Exercise(
         Property(WEIGHTS, 1.5, weights_match),
         Property(OUTPUT, 1.25, output_matches),
         Property(MASKED, 1.25, mask_holds),
-        Property("sizes and masks that do not fit are refused", 0.5, bad_input_refused),
+        Property(
+            "sizes and masks that do not fit are refused", 0.5, bad_input_refused, needs=(WEIGHTS,)
+        ),
         Property(
             "two calls agree, inputs stay as they were, gradients flow",
             0.5,

@@ -48,7 +48,9 @@ def asks(rng: np.random.Generator) -> list[Ask]:
 
 def counts(e: Evidence, label: str) -> np.ndarray:
     """How often each token came, as a share of all draws."""
-    tokens = e.reply(label).arrays["tokens"]
+    tokens = e.reply(label).arrays.get("tokens")
+    if tokens is None or tokens.shape != (e.options(label)["count"],) or tokens.dtype != np.int64:
+        raise Wrong(f"There should be {e.options(label)['count']} tokens, one for each call.")
     strange = tokens[(tokens < 0) | (tokens >= V)]
     if strange.size:
         kind = e.reply(label).notes.get("kind", "")
@@ -114,8 +116,8 @@ def top_k_follows(e: Evidence) -> None:
 
 
 def generator_decides(e: Evidence) -> None:
-    arrays = e.reply("plain").arrays
-    if not np.array_equal(arrays["tokens"][: len(arrays["again"])], arrays["again"]):
+    arrays, count = e.reply("plain").arrays, e.options("plain")["again"]
+    if not np.array_equal(arrays["tokens"][:count], arrays["again"]):
         raise Wrong(
             "Two generators with the same seed give different tokens.",
             "Hand `generator` on to the function that draws.",

@@ -272,7 +272,12 @@ exercise = Exercise(
         Property(WEIGHTS, 3, weights_match),
         Property(OUTPUT, 2, output_matches),
         Property(MASKED, 3, mask_holds),
-        Property("a mask that cannot work is refused, and names why", 1, bad_masks_refused),
+        Property(
+            "a mask that cannot work is refused, and names why",
+            1,
+            bad_masks_refused,
+            needs=(WEIGHTS,),
+        ),
         Property(
             "two calls agree, inputs stay as they were, gradients flow",
             1,
