@@ -3,6 +3,7 @@
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Misconception, Wrong
+from course_utils.checks.layer_checks import changes_its_input
 
 # How far the output may be from its target; the values lie between -1 and 1.
 TOLERANCE = 0.01
@@ -80,11 +81,18 @@ def no_constant(e: Evidence, chosen) -> bool:
 
 def normalised(e: Evidence, chosen) -> bool:
     lengths = [np.linalg.norm(query_of(e, label)) for label in SIZES]
-    return too_small(e, chosen) and all(abs(n - 1) < 1e-6 for n in lengths)
+    return right_direction(e, chosen) and all(abs(n - 1) < 1e-6 for n in lengths)
+
+
+def right_direction(e: Evidence, chosen) -> bool:
+    return all(c > 0 for c in constants(e, chosen))
 
 
 def too_small(e: Evidence, chosen) -> bool:
-    return all(c > 0 for c in constants(e, chosen))
+    shares = (
+        weights(query_of(e, label), e.args(label)[0])[chosen(e, label)].sum() for label in SIZES
+    )
+    return right_direction(e, chosen) and min(shares) < 0.999
 
 
 def opposite(e: Evidence, chosen) -> bool:
@@ -94,7 +102,7 @@ def opposite(e: Evidence, chosen) -> bool:
 def other_key(e: Evidence, chosen) -> bool:
     share = weights(query_of(e, "few"), e.args("few")[0])
     best = int(share.argmax())
-    return bool(share[best] > 0.9 and best not in chosen(e, "few"))
+    return best not in chosen(e, "few") and along(e, "few", [best]) > 0
 
 
 def one_hot(e: Evidence, chosen) -> bool:
@@ -156,7 +164,10 @@ MISTAKES = (
 
 def misconceptions(chosen) -> tuple[Misconception, ...]:
     """What goes wrong with a query for the keys that `chosen(e, label)` names."""
-    return tuple(
-        Misconception(name, sentence, hint, lambda e, found=found: found(e, chosen))
-        for name, sentence, hint, found in MISTAKES
+    return (
+        changes_its_input("few"),
+        *(
+            Misconception(name, sentence, hint, lambda e, found=found: found(e, chosen))
+            for name, sentence, hint, found in MISTAKES
+        ),
     )

@@ -1,4 +1,4 @@
-# misconception: none
+# misconception: changes-its-input
 
 
 def copy_query(keys, j):
