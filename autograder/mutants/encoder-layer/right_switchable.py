@@ -1,6 +1,6 @@
 from torch import nn
 
-from course_utils.multi_head import MultiHeadAttention
+from course_utils.transformer.multi_head import MultiHeadAttention
 
 
 class EncoderLayer(nn.Module):

@@ -3,7 +3,7 @@ import math
 import torch
 from torch import nn
 
-from course_utils.masks import check_mask
+from course_utils.transformer.masks import check_mask
 
 
 class MultiHeadAttention(nn.Module):

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from course_utils.masks import check_mask
+from course_utils.transformer.masks import check_mask
 
 
 def self_attention(X, W_Q, W_K, W_V, mask=None):

@@ -4,7 +4,7 @@ import math
 import torch
 from torch import nn
 
-from course_utils.multi_head import MultiHeadAttention
+from course_utils.transformer.multi_head import MultiHeadAttention
 
 
 class EncoderLayer(nn.Module):

@@ -28,7 +28,7 @@ SIZES = {  # label: B, T, S, D, num_heads
     "masked": (2, 4, 5, 6, 2),
     "masked for each": (3, 4, 5, 6, 2),
     "single": (1, 1, 1, 4, 2),
-    "steep": (1, 3, 4, 4, 2),
+    "steep": (1, 10, 6, 4, 2),
 }
 NAMES = ("query", "key", "value")
 MASKS = ("masked", "masked for each")
@@ -57,11 +57,11 @@ def some_mask(rng, *shape: int) -> np.ndarray:
 
 
 def steep(rng, args: list, given: dict, num_heads: int) -> list:
-    """The same with a mask and scores so large that a fill of -100 is not small enough."""
+    """The same with scores so large that a mask that fills in -100 is not low enough."""
     query, key, value = args
     while True:
-        query, key = 15 * rng.standard_normal(query.shape), 15 * rng.standard_normal(key.shape)
-        mask = some_mask(rng, query.shape[1], key.shape[1])
+        query, key = 20 * rng.standard_normal(query.shape), 20 * rng.standard_normal(key.shape)
+        mask = np.eye(key.shape[1], dtype=bool)[rng.integers(0, key.shape[1], query.shape[1])]
         Q, K = (
             (x @ given[f"{name}.weight"].T + given[f"{name}.bias"]).reshape(
                 *x.shape[:2], num_heads, -1
@@ -69,7 +69,7 @@ def steep(rng, args: list, given: dict, num_heads: int) -> list:
             for name, x in (("W_Q", query), ("W_K", key))
         )
         scores = np.einsum("bthd,bshd->bhts", Q, K) / np.sqrt(Q.shape[-1])
-        if np.where(mask, scores, -np.inf).max(axis=-1).min() < -150:
+        if (np.where(mask, scores, 0.0) < -250).sum() > 1:
             return [query, key, value, mask]
 
 

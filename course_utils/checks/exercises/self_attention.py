@@ -26,7 +26,7 @@ SIZES = {  # label: L, D, d, dv
     "masked": (5, 4, 3, 2),
     "long": (7, 3, 5, 6),
     "one": (1, 4, 3, 2),
-    "steep": (5, 4, 3, 2),
+    "steep": (10, 4, 3, 2),
 }
 NAMES = ("X", "W_Q", "W_K", "W_V")
 WEIGHTS, OUTPUT, MASKED = (
@@ -50,12 +50,16 @@ def some_mask(rng, L: int) -> np.ndarray:
 
 
 def steep(rng, args: list) -> list:
-    """The same with a mask and scores so large that a fill of -100 is not small enough."""
+    """The same with scores so large that a mask that fills in -100 is not low enough.
+
+    Each row allows one key, and many of those scores are far below -100 however they are scaled.
+    """
     X, W_Q, W_K, W_V = args
     while True:
-        X, mask = 15 * rng.standard_normal(X.shape), some_mask(rng, len(X))
-        scores = np.where(mask, (X @ W_Q) @ (X @ W_K).T / np.sqrt(W_Q.shape[1]), -np.inf)
-        if scores.max(axis=1).min() < -150:
+        X = 20 * rng.standard_normal(X.shape)
+        mask = np.eye(len(X), dtype=bool)[rng.permutation(len(X))]
+        scores = (X @ W_Q) @ (X @ W_K).T / np.sqrt(W_Q.shape[1])
+        if (scores[mask] < -250).sum() > 1:
             return [X, W_Q, W_K, W_V, mask]
 
 
