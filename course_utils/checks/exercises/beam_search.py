@@ -325,6 +325,15 @@ def score_like(formula, variant: str):
     return matches
 
 
+def _start_counted(e: Evidence) -> bool:
+    """The scores count the start, and the choice is that of such scores, or the right one."""
+    found = {label: tokens_of(e, label) for label in SIZES}
+    chosen_so = all(t == _unpad(e.expected(x)["start-counted"]) for x, t in found.items())
+    right = all(tokens in accepted_of(e, label) for label, tokens in found.items())
+    counted = all(score_is(e, label, start_counted) for label in SIZES)
+    return (chosen_so or right) and counted and not all(score_is(e, x, by_length) for x in SIZES)
+
+
 def _start_included(e: Evidence) -> bool:
     found = {label: tokens_of(e, label) for label in NARROW}
     return all(
@@ -441,10 +450,7 @@ exercise = Exercise(
             "start-counted",
             "The length that divides the sum counts the start mark.",
             "Divide by the number of tokens you return.",
-            lambda e: (
-                like("start-counted", start_counted)(e)
-                or score_like(start_counted, "start-counted")(e)
-            ),
+            _start_counted,
         ),
         Misconception(
             "score-not-normalised",
