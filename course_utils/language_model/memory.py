@@ -7,10 +7,12 @@ pairs there are; attention keeps all pairs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -96,6 +98,7 @@ def random_stored_value(pairs: int, num_values: int = NUM_VALUES) -> float:
     return 1 / pairs + (1 - 1 / pairs) / num_values
 
 
+@functools.cache
 def commonest_stored_value(pairs: int, num_values: int = NUM_VALUES) -> float:
     """How often the commonest stored value is right: the best answer that ignores the keys.
 
@@ -106,21 +109,21 @@ def commonest_stored_value(pairs: int, num_values: int = NUM_VALUES) -> float:
 
 
 def _all_counts_up_to(most: int, pairs: int, num_values: int) -> float:
-    """The probability that none of the values is drawn more than `most` times."""
-    # ways[n]: the probability of n draws among the values so far, with the counts allowed.
-    ways = [1.0] + [0.0] * pairs
-    for value in range(1, num_values + 1):
-        ways = [
-            sum(
-                ways[n - count]
-                * math.comb(n, count)
-                * (1 / value) ** count
-                * (1 - 1 / value) ** (n - count)
-                for count in range(min(most, n) + 1)
-            )
-            for n in range(pairs + 1)
-        ]
-    return ways[pairs]
+    """The probability that none of the values is drawn more than `most` times.
+
+    Counts of N draws are independent Poisson counts, given that their sum is N.
+    """
+
+    def poisson(mean: float, counts: int) -> np.ndarray:
+        n = np.arange(counts)
+        return np.exp(n * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in n]))
+
+    one_value = poisson(pairs / num_values, most + 1)
+    sums = np.ones(1)
+    for _ in range(num_values):
+        sums = np.convolve(sums, one_value)[: pairs + 1]
+    reached = sums[pairs] if len(sums) > pairs else 0.0
+    return float(reached / poisson(pairs, pairs + 1)[pairs])
 
 
 # --- one measured point -----------------------------------------------------------------------
