@@ -23,7 +23,8 @@ from course_utils.measured import FOLDER
 from course_utils.measured.tables import read_table, write_table
 from course_utils.recurrent.bottleneck import BATCH_SIZE, STEPS_PER_EPOCH, accuracy, train
 from course_utils.recurrent.seq2seq import Seq2Seq, sequence_loss
-from course_utils.training.loop import fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.loop import fit
 
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/steps_curve.py"
 RESULTS = FOLDER / "steps.csv"

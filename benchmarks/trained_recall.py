@@ -17,13 +17,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_utils.language_model.cache import InPlace
 from course_utils.language_model.memory import commonest_stored_value, random_stored_value
-from course_utils.language_model.model import InPlace
+from course_utils.language_model.recall import Recall, SequenceModel, recall_accuracy
 from course_utils.language_model.selective import SelectiveSSM
-from course_utils.language_model.sequence_models import Recall, SequenceModel, recall_accuracy
 from course_utils.measured import FOLDER
 from course_utils.measured.tables import read_table, write_table
-from course_utils.training.loop import adam, seed_everything
+from course_utils.training.devices import adam, seed_everything
 
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/trained_recall.py [--refute]"
 RESULTS = FOLDER / "trained_recall.csv"

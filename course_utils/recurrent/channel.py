@@ -16,7 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_utils.measured import FOLDER
-from course_utils.training.loop import fit, seed_everything
+from course_utils.training.devices import seed_everything
+from course_utils.training.loop import fit
 
 # Written by benchmarks/channel_capacity.py.
 CHANNEL = FOLDER / "channel.csv"
