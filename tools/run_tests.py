@@ -19,6 +19,7 @@ LOGS = ROOT / "artefacts" / "steps"
 STEPS = [
     ("lint", [BIN / "ruff", "check", "."]),
     ("format", [BIN / "ruff", "format", "--check", "."]),
+    ("types", [BIN / "mypy"]),
     ("notebooks are what their sources build", [BIN / "autograder", "build", "--check"]),
     ("the grader's own test", [BIN / "autograder", "selftest"]),
     ("mutants of our own solutions", [BIN / "autograder", "mutate"]),
@@ -28,12 +29,14 @@ STEPS = [
         "tests",
         [
             *(sys.executable, "-m", "pytest", "-n", "2", "-rs", "--durations=25"),
-            *("--dist", "loadfile", "--no-loadscope-reorder", *sys.argv[1:]),
+            *("--dist", "loadfile", "--no-loadscope-reorder"),
+            *("--cov", "--cov-report=term-missing:skip-covered", *sys.argv[1:]),
         ],
     ),
 ]
-# Of a step that passed: why tests were left out, and pytest's closing line.
-WORTH_SHOWING = re.compile(r"^(SKIPPED .*|\d+ passed\b.*)$", re.M)
+# Of a step that passed: why tests were left out, the share of lines that ran (which ones did not
+# is in the step's log), and pytest's closing line.
+WORTH_SHOWING = re.compile(r"^(SKIPPED .*|TOTAL .*|\d+ passed\b.*)$", re.M)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ LAYERS = (
 
 
 def listing() -> str:
-    return "".join(path.read_text() for path in sorted((ROOT / "docs").glob("design*.md")))
+    return (ROOT / "docs" / "design.md").read_text()
 
 
 def rooms_of(package: str) -> set[str]:
