@@ -127,7 +127,10 @@ class MessagePerSymbol(nn.Module):
         return self.decoder(weights @ messages)
 
 
-MODELS = {"one message": OneMessage, "attention": MessagePerSymbol}
+MODELS: dict[str, type[OneMessage] | type[MessagePerSymbol]] = {
+    "one message": OneMessage,
+    "attention": MessagePerSymbol,
+}
 
 
 # --- one measured point ----------------------------------------------------------------------
@@ -170,7 +173,7 @@ def channel_point(
     if model not in MODELS:
         raise ValueError(f"The model is {model!r}, but it must be one of {', '.join(MODELS)}.")
     seed_everything(seed)
-    network = MODELS[model](bits, length, alphabet)
+    network: OneMessage | MessagePerSymbol = MODELS[model](bits, length, alphabet)
     per_epoch = -(-steps // EPOCHS)
 
     def batches(epoch: int) -> list[Tensor]:
