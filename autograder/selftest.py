@@ -126,7 +126,9 @@ def asked(
             yield plans[exercise][0], outcome
 
 
-def _part(plan: judge.Plan, outcome: Outcome, start: int, stop: int):
+def _part(
+    plan: judge.Plan, outcome: Outcome, start: int, stop: int
+) -> tuple[judge.Plan, list[wire.Reply]]:
     """The plan of some of the seeds, and the replies to it."""
     try:
         replies = wire.unpack_response(outcome.frame or b"").get(plan.exercise, [])
