@@ -86,6 +86,7 @@ def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
             return False
         node.ops = [COMPARISONS[type(node.ops[0])]()]
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        assert isinstance(node.value, int | float)  # mypy does not see it in the line above
         node.value = (node.value + 1, node.value - 1, -node.value)[variant]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and variant == 0:
         _Replace(node, node.operand).visit(tree)

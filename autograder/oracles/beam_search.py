@@ -6,6 +6,7 @@ shrinks with every sequence that ends is not: it no longer keeps the `beam` best
 """
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -103,7 +104,7 @@ def search(
 
 
 def _continuations(prefix, before, logs, mistake):
-    words = range(len(logs))
+    words: Sequence[int] = range(len(logs))
     if mistake == "one-child-each" and len(prefix) > 1:
         words = [int(logs.argmax())]
     for word in words:

@@ -54,7 +54,8 @@ def earlier_calls_only(i, T, pieces):
 
 
 def new_keys_first(i, T, pieces):
-    order, end = [], sum(pieces)
+    order: list[int] = []
+    end = sum(pieces)
     for size in reversed(pieces):
         order += range(end - size, end)
         end -= size
@@ -131,4 +132,6 @@ def call(x, parameters: dict, memory: Memory, num_heads: int, mistakes: Mistakes
 
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    return {f"right/call{n}": array for n, array in enumerate(outputs(ask, RIGHT))}
+    found = outputs(ask, RIGHT)
+    assert found is not None  # no script joins batches of two sizes
+    return {f"right/call{n}": array for n, array in enumerate(found)}

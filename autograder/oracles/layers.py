@@ -36,7 +36,9 @@ class Layer:
 
     def attention(self, name, query, memory, mask):
         projections = packed(self.parameters, f"{self.prefix}{name}")
-        return attend(query, memory, memory, projections, self.num_heads, mask)[0]
+        found = attend(query, memory, memory, projections, self.num_heads, mask)
+        assert found is not None  # without mistakes the shapes fit
+        return found[0]
 
     def feed(self, x):
         name = f"{self.prefix}feed_forward"

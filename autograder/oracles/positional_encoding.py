@@ -11,6 +11,7 @@ from course_utils.checks.wire import Ask
 
 def entry(t: int, j: int, d: int, mistakes: Mistakes) -> float:
     """The number of position t in column j."""
+    pair: float
     pair, is_cosine = (j, False) if j < d // 2 else (j - d // 2, True)
     if "two-halves" not in mistakes:
         pair, is_cosine = j // 2, j % 2 == 1

@@ -93,7 +93,7 @@ def _search(model, source: Tensor, beam: int, penalty: float, limit: int) -> lis
         ended = (new == END) if step < limit else torch.ones_like(new, dtype=torch.bool)
         normed = totals / step**penalty
         for row, place in ended.nonzero().tolist():
-            score, sentence = normed[row, place].item(), going[row].item()
+            score, sentence = normed[row, place].item(), int(going[row])
             if score > best[sentence][0]:
                 best[sentence] = (score, prefixes[row, place, 1:].tolist())
         totals = totals.masked_fill(ended, -math.inf)
