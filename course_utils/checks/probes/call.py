@@ -38,7 +38,8 @@ def run(namespace: dict, options: dict) -> Reply:
 
 def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
     target = find_callable(namespace, options["target"], as_class="init" in options)
-    arrays, notes = {}, {"precision": str(precision)}
+    arrays: dict[str, np.ndarray] = {}
+    notes = {"precision": str(precision)}
     with default_dtype(precision):
         arguments = [to_argument(a, precision, options) for a in options.get("args", [])]
         named = {

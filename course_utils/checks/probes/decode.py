@@ -64,7 +64,8 @@ class Step:
 
 def run(namespace: dict, options: dict) -> Reply:
     target = find_callable(namespace, options["target"], as_class=False)
-    step, arrays, notes = Step(options), {}, {"precision": "torch.float64"}
+    arrays: dict[str, np.ndarray] = {}
+    step, notes = Step(options), {"precision": "torch.float64"}
     arguments = [
         torch.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a
         for a in options.get("args", [])

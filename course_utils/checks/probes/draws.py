@@ -24,7 +24,8 @@ FAR_AWAY = 2**31  # what a token that fits no vocabulary becomes
 
 def run(namespace: dict, options: dict) -> Reply:
     target = find_callable(namespace, options["target"], as_class=False)
-    arrays, notes = {}, {"precision": "torch.float64"}
+    arrays: dict[str, np.ndarray] = {}
+    notes = {"precision": "torch.float64"}
     with default_dtype(torch.float64), torch.no_grad():
         arrays["tokens"] = _draw(target, options, options["count"], arrays, notes)
         # Another state of torch's own generator: only the one handed over may decide.

@@ -3,6 +3,8 @@
 What an entry has instead of numbers is noted, so that the other entries still count.
 """
 
+import numpy as np
+
 from course_utils.checks.probes.student_code import Missing, as_array, find
 from course_utils.checks.wire import Reply
 
@@ -14,7 +16,8 @@ def run(namespace: dict, options: dict) -> Reply:
         raise Missing(f"`{name}` should be a dict, and is a {type(filled).__name__}.")
     if not filled:
         raise Missing(f"`{name}` is empty: paste the lines of what you solved, and run its cell.")
-    arrays, notes = {}, {}
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, str] = {}
     for entry, parts in options["entries"].items():
         if entry not in filled:
             notes[entry] = f'`{name}["{entry}"]` is not there yet.'

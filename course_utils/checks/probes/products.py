@@ -149,16 +149,16 @@ class WatchedArray(np.ndarray):
     def __array_finalize__(self, source):
         self.watch = getattr(source, "watch", None)
 
-    def __array_ufunc__(self, function, method, *inputs, out=None, **options):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
         if method == "__call__" and self.watch is not None and len(inputs) == 2:
             left, right = (_array(_plain(i)) for i in inputs)
-            if function.__name__ == "matmul":
+            if ufunc.__name__ == "matmul":
                 _note_matrices(self.watch, left, right)
-            elif function.__name__ in NUMPY_ELEMENTWISE:
+            elif ufunc.__name__ in NUMPY_ELEMENTWISE:
                 _note_broadcast(self.watch, left, right)
         if out is not None:
             options["out"] = tuple(_plain(o) for o in out)
-        result = getattr(function, method)(*(_plain(i) for i in inputs), **options)
+        result = getattr(ufunc, method)(*(_plain(i) for i in inputs), **options)
         return watched(result, self.watch)
 
     def __array_function__(self, function, types, args, kwargs):

@@ -13,6 +13,7 @@ Arrays in the reply: call0_0, call1_0, ... what each call returned, after0, afte
 argument of each call as it is afterwards. No gradients: this is how a trained model is used.
 """
 
+import numpy as np
 import torch
 
 from course_utils.checks.probes.call import collect_after, default_dtype, refill, to_argument
@@ -32,7 +33,8 @@ def run(namespace: dict, options: dict) -> Reply:
 
 def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
     target = find_callable(namespace, options["target"], as_class=True)
-    arrays, notes, calls = {}, {"precision": str(precision)}, 0
+    arrays: dict[str, np.ndarray] = {}
+    notes, calls = {"precision": str(precision)}, 0
     with default_dtype(precision), torch.no_grad():
         torch.default_generator.manual_seed(0)
         modules = [target(*options["init"]).to(precision) for _ in range(options.get("modules", 1))]

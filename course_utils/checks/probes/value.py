@@ -3,12 +3,15 @@
 With the option `partial`, what is not typed yet is only noted, so that the rest still counts.
 """
 
+import numpy as np
+
 from course_utils.checks.probes.student_code import Missing, as_array, find
 from course_utils.checks.wire import Reply
 
 
 def run(namespace: dict, options: dict) -> Reply:
-    arrays, notes = {}, {}
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, str] = {}
     for name in options["names"]:
         try:
             _read(namespace, name, arrays, notes)
