@@ -20,7 +20,7 @@ code is graded. It gives:
 import importlib
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -367,18 +367,12 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         findings = _findings(exercise, entry.points, evidences)
         found = () if all(f.passed for f in findings) else diagnose(exercise, evidences)
     total = round(sum(f.points for f in findings), 6)
-    common = dict(
-        exercise=plan.exercise,
-        points=total,
-        max_points=entry.points,
-        findings=findings,
-        seeds=plan.seeds,
-    )
+    unnamed = Verdict(plan.exercise, total, entry.points, findings, seeds=plan.seeds)
     if not found:
-        return Verdict(**common)
+        return unnamed
     several = "Two things. " if len(found) > 1 else ""
-    return Verdict(
-        **common,
+    return replace(
+        unnamed,
         misconception=TOGETHER.join(m.name for m in found),
         sentence=several + " ".join(m.sentence for m in found),
         hint=found[0].hint,
@@ -481,11 +475,13 @@ def diagnose(exercise: Exercise, evidences: list[Evidence]) -> tuple[Misconcepti
 
 
 def _matches(misconception: Misconception, evidences: list[Evidence]) -> bool:
-    return _all(lambda e: misconception.matches(e), evidences)
+    matches = misconception.matches
+    return matches is not None and _all(matches, evidences)
 
 
 def _fit(exercise: Exercise, mistakes: Mistakes, evidences: list[Evidence]) -> bool:
-    return _all(lambda e: exercise.fits(e, mistakes), evidences)
+    fits = exercise.fits
+    return fits is not None and _all(lambda e: fits(e, mistakes), evidences)
 
 
 def _all(holds: Callable[[Evidence], bool], evidences: list[Evidence]) -> bool:

@@ -1,6 +1,7 @@
 """What the checks of functions and layers share: stored variants, gradients, refusals."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def mistake(name: str, sentence: str, hint: str, labels, read) -> Misconception:
     return Misconception(name, sentence, hint, matches)
 
 
-def output_matches(read, labels, message: str, hint: str) -> callable:
+def output_matches(read, labels, message: str, hint: str) -> Callable[[Evidence], None]:
     """A property: the first result is the oracle's `right/0`, at every one of `labels`."""
 
     def holds(e: Evidence) -> None:
@@ -156,7 +157,8 @@ def cut_off(label: str, names) -> Misconception:
     """All values are right, and the gradients are not."""
 
     def matches(e: Evidence) -> bool:
-        if not e.exercise.fits(e, RIGHT):
+        fits = e.exercise.fits
+        if fits is None or not fits(e, RIGHT):
             return False
         try:
             slopes_match(e, label, names)
@@ -269,7 +271,8 @@ def graph_cut(label: str, names, gradients) -> Misconception:
     """All values are right; `gradients(e)`, which should reach the arguments, does not."""
 
     def matches(e: Evidence) -> bool:
-        if not e.exercise.fits(e, RIGHT):
+        fits = e.exercise.fits
+        if fits is None or not fits(e, RIGHT):
             return False
         try:
             gradients_match(e, label, names, gradients(e), slack=1000)

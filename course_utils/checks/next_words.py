@@ -3,6 +3,8 @@
 It needs no torch, so that questions can be drawn where nothing of a student's runs.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 
@@ -14,7 +16,7 @@ def row_of(prefix, rows: int) -> int:
     return number % rows
 
 
-def next_words(prefix, table: np.ndarray, special: list[dict] = ()) -> np.ndarray:
+def next_words(prefix, table: np.ndarray, special: Sequence[dict] = ()) -> np.ndarray:
     """The log-probabilities [V] of what follows a prefix."""
     prefix = [int(token) for token in prefix]
     for entry in special:

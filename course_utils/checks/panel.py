@@ -88,6 +88,8 @@ def text(verdict: Verdict) -> str:
             lines += [f"      {line}" for line in why.splitlines()]
     drawn = _drawn(verdict)
     if drawn is not None:
+        # `Wrong` is given both or neither.
+        assert drawn.expected is not None and drawn.got is not None
         lines += ["  expected:", *_rows(drawn.expected), "  yours:", *_rows(drawn.got)]
     if _hint(verdict):
         lines.append(f"  Hint: {_hint(verdict)}")
@@ -135,6 +137,8 @@ def _rows(array: np.ndarray) -> list[str]:
 
 
 def _pair(finding: Finding) -> str:
+    # `Wrong` is given both or neither.
+    assert finding.expected is not None and finding.got is not None
     expected, got = _cut(finding.expected), _cut(finding.got)
     low, high = float(expected.min()), float(expected.max())
     off = np.abs(expected - got) > 5e-4 if expected.shape == got.shape else None

@@ -1,5 +1,7 @@
 """Judging a query by what attention makes of it: any query that reaches the target is right."""
 
+from functools import partial
+
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Misconception, Wrong
@@ -167,7 +169,7 @@ def misconceptions(chosen) -> tuple[Misconception, ...]:
     return (
         changes_its_input("few"),
         *(
-            Misconception(name, sentence, hint, lambda e, found=found: found(e, chosen))
+            Misconception(name, sentence, hint, partial(found, chosen=chosen))
             for name, sentence, hint, found in MISTAKES
         ),
     )

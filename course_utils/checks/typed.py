@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,10 @@ def right(e: Evidence, question: str) -> dict[str, np.ndarray]:
 
 
 def solve_given(question: str, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    whole = {name: given.get(name) for name in practice.Numbers.__dataclass_fields__}
+    # What the question does not use stays None.
+    whole: dict[str, Any] = {
+        name: given.get(name) for name in practice.Numbers.__dataclass_fields__
+    }
     return practice.solve(question, practice.Numbers(**whole))
 
 

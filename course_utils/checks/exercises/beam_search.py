@@ -60,7 +60,8 @@ def _ask(label: str, rng: np.random.Generator) -> Ask:
 
 def _with_an_early_end(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The best sequence goes on where one has just ended, along the second best prefix."""
-    first, second, third = (int(word) for word in rng.permutation(np.arange(2, table.shape[1]))[:3])
+    words: int = table.shape[1]
+    first, second, third = (int(word) for word in rng.permutation(np.arange(2, words))[:3])
     likely = {  # after these prefixes, these words: the rest share what is left
         (START,): {first: 0.9, END: 0.03},
         (START, first): {second: 0.5, third: 0.45},
@@ -70,7 +71,7 @@ def _with_an_early_end(table: np.ndarray, rng: np.random.Generator) -> np.ndarra
     }
     table = table.copy()
     for prefix, shares in reversed(likely.items()):
-        row = rng.uniform(0.8, 1.2, table.shape[1])  # no two alike
+        row = rng.uniform(0.8, 1.2, words)  # no two alike
         row[list(shares)] = 0
         row *= (1 - sum(shares.values())) / row.sum()
         row[list(shares)] = list(shares.values())

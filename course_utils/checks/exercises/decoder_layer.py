@@ -1,5 +1,7 @@
 """DecoderLayer: masked self-attention, cross-attention to the memory, feed-forward."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
@@ -40,7 +42,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         args = [rng.standard_normal((B, T, D)), rng.standard_normal((B, S, D))]
         if label.startswith("masked"):
             args += [some_mask(rng, T, T), some_mask(rng, B, 1, S)]
-        options = {
+        options: dict[str, Any] = {
             "target": "DecoderLayer",
             # "single" leaves norm_first and dropout to their defaults.
             "init": [D, num_heads, d_ff, *([] if label == "single" else [norm_first, dropout])],

@@ -55,7 +55,8 @@ STEEPEST, STEEPEST_32 = 10.0, 3.0
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
-    questions, main = [], None
+    questions: list[Ask] = []
+    main: list[np.ndarray] = []
     for label, (B, T, S, D) in SIZES.items():
         args = [0.7 * rng.standard_normal((B, T, D)), 0.7 * rng.standard_normal((B, S, D))]
         if label == "main":
@@ -101,7 +102,8 @@ def right_contexts_of(query: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 def read(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
     B, T, S, D = SIZES[label]
-    return tuple(e.outputs(label, (B, T, D), (B, T, S)))
+    output, weights = e.outputs(label, (B, T, D), (B, T, S))
+    return output, weights
 
 
 def read_weights(e: Evidence, label: str) -> np.ndarray:
@@ -309,7 +311,10 @@ CONTEXT_AND_QUERY = "right"
 
 def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
     """Output and weights, where they are if these mistakes were made."""
-    output, weights = returned(e, label)
+    found = returned(e, label)
+    if found is None:
+        raise Wrong("It raised an error.")
+    output, weights = found
     if "outputs-swapped" in mistakes:
         output, weights = weights, output
     if "weights-transposed" in mistakes:

@@ -137,7 +137,7 @@ def wanted_rows(name: str) -> dict[int, np.ndarray]:
 def measure_rows(name: str, answer: Answer) -> Measured:
     output, wanted = all_rows(name, answer)[1], wanted_rows(name)
     gaps = {row: float(np.abs(output[row] - target).max()) for row, target in wanted.items()}
-    worst = max(gaps, key=gaps.get)
+    worst = max(gaps, key=gaps.__getitem__)
     others = [row + 1 for row, gap in gaps.items() if gap > limit(name) and row != worst]
     words = f"Row {worst + 1} of the output is off by {gaps[worst]:.3g}"
     if others:

@@ -1,5 +1,7 @@
 """EncoderLayer: self-attention and feed-forward, each with its residual, norm and dropout."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
@@ -42,7 +44,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             args.append(some_mask(rng, S, S))
         if label == "masked before":
             args.append(some_mask(rng, B, S, S))
-        options = {
+        options: dict[str, Any] = {
             "target": "EncoderLayer",
             # "single" leaves norm_first and dropout to their defaults.
             "init": [D, num_heads, d_ff, *([] if label == "single" else [norm_first, dropout])],

@@ -1,5 +1,7 @@
 """MultiHeadAttention: several heads side by side, each on its own slice, joined by W_O."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks.judge import (
@@ -77,7 +79,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (B, T, S, D, num_heads) in SIZES.items():
         args = [1.2 * rng.standard_normal((B, n, D)) for n in (T, S, S)]
-        options = {
+        options: dict[str, Any] = {
             "target": "MultiHeadAttention",
             "init": [D, num_heads],
             "args": args,

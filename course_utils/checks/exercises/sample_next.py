@@ -17,7 +17,7 @@ from course_utils.checks.wire import Ask
 LIMIT = 28.0
 LOGITS = np.array([2.4, 1.2, 0.5, -0.4, -1.0, -1.6, -2.2])
 V = len(LOGITS)
-QUESTIONS = {  # label: (named arguments, number of draws)
+QUESTIONS: dict[str, tuple[dict[str, float], int]] = {  # label: (named arguments, number of draws)
     "plain": ({}, 400),
     "cold": ({"temperature": 0.4}, 300),
     "hot": ({"temperature": 2.5}, 300),

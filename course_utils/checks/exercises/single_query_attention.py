@@ -50,7 +50,8 @@ NAMES = ("hidden", "encoder_outputs")
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
-    questions, main = [], None
+    questions: list[Ask] = []
+    main: list[np.ndarray] = []
     for label, (B, S, enc, dec, kq, constant) in SIZES.items():
         args = [0.7 * rng.standard_normal((B, dec)), 0.7 * rng.standard_normal((S, B, 2 * enc))]
         if label == "main":
@@ -72,7 +73,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
 
 def read(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
     B, S, enc, *_ = SIZES[label]
-    return tuple(e.outputs(label, (B, 2 * enc), (B, S)))
+    attended, alpha = e.outputs(label, (B, 2 * enc), (B, S))
+    return attended, alpha
 
 
 def read_alpha(e: Evidence, label: str) -> np.ndarray:
@@ -85,6 +87,7 @@ def read_alpha(e: Evidence, label: str) -> np.ndarray:
 def constant_scores(e: Evidence, label: str) -> np.ndarray:
     """q . k_t without a scale, where every matrix holds the constant a: K a^2 sum(h) sum(e_t)."""
     _, _, _, _, kq, a = SIZES[label]
+    assert a is not None  # asked of the questions in CONSTANT only
     hidden, states = e.args(label)
     K = kq or DEFAULT_KQ
     return np.array(
@@ -247,7 +250,10 @@ RULES = tuple(name for name in variants.RULES if "queries" not in name and "ever
 
 def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
     """attended_val and alpha, where they are if these mistakes were made."""
-    attended, alpha = returned(e, label)
+    found = returned(e, label)
+    if found is None:
+        raise Wrong("It raised an error.")
+    attended, alpha = found
     if "outputs-swapped" in mistakes:
         attended, alpha = alpha, attended
     if "weights-transposed" in mistakes:
@@ -296,6 +302,7 @@ def scores_with(e: Evidence, label: str, mixed: bool) -> np.ndarray:
     if not mixed:
         return constant_scores(e, label)
     _, _, _, _, kq, a = SIZES[label]
+    assert a is not None  # asked of the questions in CONSTANT only
     hidden, states = e.args(label)
     rows = reshaped(states).sum(axis=2)
     return (kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows

@@ -1,5 +1,7 @@
 """Transformer: words and positions, N encoder layers, N decoder layers, a score for each word."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks.judge import (
@@ -51,8 +53,11 @@ def parameters(rng, D, layers, d_ff, source_size, target_size, places=MAX_LENGTH
 def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (B, S, T, D, heads, layers, d_ff, sources, targets, norm_first) in SIZES.items():
-        args = [rng.integers(0, sources, (B, S)), rng.integers(0, targets, (B, T))]
-        options = {
+        args: list[np.ndarray] = [
+            rng.integers(0, sources, (B, S)),
+            rng.integers(0, targets, (B, T)),
+        ]
+        options: dict[str, Any] = {
             "target": "Transformer",
             "init": [
                 *(D, heads, layers, d_ff, sources, targets, norm_first),
