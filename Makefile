@@ -10,7 +10,7 @@ INSTRUCTOR := $(VENV)/.installed-instructor
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test run build check lint colab-check pins bench demo pictures clean system
+.PHONY: help lab test test-all run build check lint colab-check pins bench demo pictures clean system
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,8 +18,11 @@ help:  ## list the targets
 lab: $(STUDENT)  ## open the course in JupyterLab
 	@$(BIN)/python tools/open_lab.py --port $(PORT)
 
-test: $(DEV) system  ## run all tests, as CI does
+test: $(DEV) system  ## run the tests, as CI does
 	@$(BIN)/python tools/run_tests.py
+
+test-all: $(DEV) system  ## the same with every seed, pair of mistakes and notebook (takes longer)
+	@$(BIN)/python tools/run_tests.py --all
 
 run: $(INSTRUCTOR)  ## run every notebook, solved and as handed out (BUDGET=smoke|quick|full)
 	@$(BIN)/autograder run --budget $(BUDGET) --unsolved

@@ -9,6 +9,7 @@ A name is false if the bank has another for the answer, or if it does not explai
 does on numbers that the diagnosis did not use.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,6 +89,15 @@ def run(chosen: list[Mutant], seeds: int = SEEDS, workers: int = 2) -> Iterator[
         single = [judge.verdict(*_part(plan, outcome, i, i + 1)) for i in range(len(plan.seeds))]
         passed = sum(verdict.passed for verdict in single)
         yield Result(mutant, passed, len(plan.seeds), whole.points, whole.misconception)
+
+
+def some_pairs(found: list[Switched], most: int | None) -> list[Switched]:
+    """Every single mistake and at most so many of the pairs, in the order given."""
+    pairs = [index for index, one in enumerate(found) if len(one.mistakes) > 1]
+    if most is None or len(pairs) <= most:
+        return found
+    left_out = set(pairs) - set(random.SystemRandom().sample(pairs, most))
+    return [one for index, one in enumerate(found) if index not in left_out]
 
 
 def run_switched(chosen: list[Switched], workers: int = 2) -> Iterator[tuple[Switched, Diagnosis]]:

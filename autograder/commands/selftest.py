@@ -13,7 +13,11 @@ PAIRS_NAMED = 0.8
 @click.command(name="selftest")
 @click.argument("exercise", required=False)
 @click.option("--seeds", type=click.IntRange(1), default=selftest.SEEDS, show_default=True)
-@click.option("--pairs/--no-pairs", default=True, help="Try pairs of mistakes too.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(0),
+    help="Try this many pairs of mistakes, drawn at random.  [default: all]",
+)
 @click.option("--verbose", is_flag=True, help="Show every mutant, not only those that went wrong.")
 def command(exercise, seeds, pairs, verbose):
     """Judge every mutant (or those of EXERCISE) on fresh seeds and print the matrix."""
@@ -32,8 +36,7 @@ def command(exercise, seeds, pairs, verbose):
             named = f", named {r.named or 'nothing'} (wanted {wanted or 'nothing'})"
             console.print(f"{name}: passed {r.passed} of {r.seeds}{named}", highlight=False)
     went_wrong = _print_totals(console, results, seeds)
-    if pairs:
-        went_wrong |= _print_confusions(console, exercise, verbose)
+    went_wrong |= _print_confusions(console, exercise, pairs, verbose)
     if went_wrong:
         raise SystemExit(1)
 
@@ -75,10 +78,12 @@ def _matrix(results: list[selftest.Result]) -> Table:
     return table
 
 
-def _print_confusions(console: Console, exercise: str | None, verbose: bool) -> bool:
+def _print_confusions(
+    console: Console, exercise: str | None, pairs: int | None, verbose: bool
+) -> bool:
     """Mistakes built into right answers; whether something went wrong."""
     exercises = [e for e in switches.exercises() if exercise in (None, e)]
-    chosen = [one for e in exercises for one in switches.switched(e)]
+    chosen = selftest.some_pairs([one for e in exercises for one in switches.switched(e)], pairs)
     if not chosen:
         return False
     trials = selftest.run_switched(chosen)

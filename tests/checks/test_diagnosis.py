@@ -87,3 +87,15 @@ def test_a_name_that_explains_other_numbers_no_longer_is_told():
     replies = wire.unpack_response(frame)["attend"]
     assert judge.still_fits(plan, replies, "scaled-by-d")
     assert not judge.still_fits(plan, replies, "scaled-by-sqrt-d")
+
+
+def test_some_pairs_keeps_every_single_mistake_and_so_many_pairs():
+    from autograder import selftest, switches
+
+    found = list(switches.switched("attend"))
+    alone = [one for one in found if len(one.mistakes) == 1]
+    assert len(found) > len(alone) + 3
+    few = selftest.some_pairs(found, 3)
+    assert [one for one in few if len(one.mistakes) == 1] == alone
+    assert len(few) == len(alone) + 3
+    assert selftest.some_pairs(found, None) == found

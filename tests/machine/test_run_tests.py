@@ -15,7 +15,7 @@ def step(name: str, said: str, code: int = 0) -> tuple[str, list[str]]:
 def run(monkeypatch, tmp_path, capsys):
     def run_steps(*steps) -> tuple[int, str]:
         monkeypatch.setattr(run_tests, "LOGS", tmp_path / "steps")
-        monkeypatch.setattr(run_tests, "STEPS", list(steps))
+        monkeypatch.setattr(run_tests, "steps", lambda everything: list(steps))
         with pytest.raises(SystemExit) as ended:
             run_tests.main()
         return ended.value.code, capsys.readouterr().out
@@ -50,3 +50,7 @@ def test_a_step_that_fails_shows_its_output_and_the_next_steps_still_run(run):
     assert "F401 unused import" in said and "FAILED" in said
     assert "all formatted" not in said
     assert said.endswith("Failed: lint.\n1 passed, 1 failed\n")
+
+
+def test_make_test_leaves_no_step_of_make_test_all_out():
+    assert [name for name, _ in run_tests.steps()] == [name for name, _ in run_tests.steps(True)]
