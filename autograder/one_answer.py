@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.box import Box, Job, Limits
+from autograder.box import Box, Limits
 from autograder.grading.releases import release_notebook
 from autograder.grading.verdict import Judged, judge_outcome
-from autograder.grading.what_to_run import cells_to_run
+from autograder.grading.what_to_run import RunnableCell, cells_to_run, job_of
 from autograder.intake import rebuild
 from autograder.seeds import fresh_seeds
 from course_utils import register
@@ -19,7 +19,7 @@ class UnreadableAnswer(ValueError):
     """A file that holds no answer: a sentence with its name and what to do."""
 
 
-def cells_of(path: Path, exercise_id: str) -> tuple[str, ...]:
+def cells_of(path: Path, exercise_id: str) -> tuple[RunnableCell, ...]:
     """The code cells of an answer: a `.py` file is one, a notebook's are those that answers need."""
     path = Path(path)
     try:
@@ -31,9 +31,9 @@ def cells_of(path: Path, exercise_id: str) -> tuple[str, ...]:
         rebuilt = rebuild(content, release_notebook(name))
         if rebuilt.notebook is None:
             raise UnreadableAnswer(f"{path}: {' '.join(rebuilt.flags) or 'this is no notebook.'}")
-        return tuple(cell.source for cell in cells_to_run(rebuilt.notebook))
+        return cells_to_run(rebuilt.notebook)
     try:
-        return (content.decode("utf-8"),)
+        return (RunnableCell(content.decode("utf-8"), exercise_id),)
     except UnicodeDecodeError:
         raise UnreadableAnswer(f"{path} is not text. Give a .py file or a notebook.") from None
 
@@ -48,7 +48,7 @@ def check_files(
     jobs = []
     for index, path in enumerate(paths):
         try:
-            jobs.append(Job(cells_of(path, exercise_id), request))
+            jobs.append(job_of(cells_of(path, exercise_id), request))
         except UnreadableAnswer as problem:
             verdict = judge.failed_verdict(exercise_id, str(problem))
             unreadable[index] = Judged(verdict, plan.seeds, message=str(problem))

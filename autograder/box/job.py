@@ -23,10 +23,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """The code cells of one submission, in order, then the packed probe request."""
+    """The code cells of one submission, in order, then the packed probe request.
+
+    answers: the exercise that each cell answers, empty for a cell that answers none.
+    """
 
     cells: tuple[str, ...]
     request: bytes
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,5 +52,6 @@ class Outcome:
 
 def pack_job(job: Job) -> bytes:
     """A length, the cells as JSON, then the request: the child reads it with two slices."""
-    cells = json.dumps(list(job.cells)).encode()
+    answers = job.answers or ("",) * len(job.cells)
+    cells = json.dumps(list(zip(job.cells, answers, strict=True))).encode()
     return struct.pack("<Q", len(cells)) + cells + job.request

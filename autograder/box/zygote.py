@@ -294,10 +294,13 @@ def run_job(shell, packed: bytes, limits: dict) -> bytes:
     del packed
     builtins.get_ipython = shell.get_ipython  # type: ignore[attr-defined]
     signal.signal(signal.SIGVTALRM, give_up)
-    for cell in cells:
+    for cell, answers in cells:
         try:
             signal.setitimer(signal.ITIMER_VIRTUAL, limits["cpu_seconds"] / 4)
-            shell.run_cell(cell, store_history=True)
+            ended = shell.run_cell(cell, store_history=True)
+            failure = ended.error_before_exec or ended.error_in_exec
+            if answers and failure is not None:
+                probes.cell_failed(answers, failure)
         except BaseException as problem:
             print(f"{type(problem).__name__}: {problem}")
         finally:

@@ -9,10 +9,16 @@ from functools import lru_cache
 
 from nbformat import NotebookNode
 
-from autograder.box import Box, Job, Outcome
+from autograder.box import Box, Outcome
 from autograder.grading.record import WrittenRecord, fingerprint
 from autograder.grading.verdict import Grades, Replies, judge_replies, read_outcome
-from autograder.grading.what_to_run import RunnableCell, cells_for, cells_to_run, checked_exercises
+from autograder.grading.what_to_run import (
+    RunnableCell,
+    cells_for,
+    cells_to_run,
+    checked_exercises,
+    job_of,
+)
 from autograder.seeds import fresh_seeds
 from course_utils.checks import judge, wire
 
@@ -84,7 +90,7 @@ def ask(
     """Put the questions of some exercises to some cells."""
     student = task.student if any(map(judge.is_personal, exercises)) else None
     request = packed(tuple((name, task.seeds[name]) for name in exercises), student)
-    outcome = box.run(Job(tuple(cell.source for cell in cells), request))
+    outcome = box.run(job_of(cells, request))
     return outcome, read_outcome(outcome)
 
 

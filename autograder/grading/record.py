@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 
 FORMAT = 2
-# The box stopped the answer at a limit: that costs points, and nobody has to look at it.
-ORDINARY_ENDS = ("ok", "timeout", "memory")
+# The answer stopped at a limit, or its cell at an error: nobody has to look at it.
+ORDINARY_ENDS = ("ok", "timeout", "memory", "cell")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,9 @@ class FindingRecord:
 class ExerciseRecord:
     """The verdict on one checked exercise.
 
-    box: "ok", "timeout", "memory", "crashed", "output" or "forged"; message: why, if not "ok".
+    box: "ok", "timeout", "memory", "cell" (the answer's cell raised an error before it defined its
+    name), "package" (it imports what the grader does not have), "crashed", "output" or "forged".
+    message: why, if not "ok".
     seeds: with them the same questions, and so the same verdict, can be made again.
     """
 
@@ -255,4 +257,4 @@ def flag_of(entry: ExerciseRecord) -> Flag | None:
     if entry.box in ORDINARY_ENDS:
         return None
     source = "judge" if entry.box == "forged" else "box"
-    return Flag(source, entry.message, entry.exercise)
+    return Flag(source, " ".join(entry.message.split()), entry.exercise)

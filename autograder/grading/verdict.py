@@ -17,7 +17,11 @@ from autograder.grading.record import (
     WrittenRecord,
     flag_of,
 )
+from autograder.intake.text import clean_name, clean_text
 from course_utils.checks import judge, wire
+
+LONGEST_TEXT = 4000  # characters of an error or a note that comes out of the box
+LONGEST_PACKAGE = 60
 
 
 class BoxFailed(RuntimeError):
@@ -71,9 +75,28 @@ def read_outcome(outcome: Outcome) -> Replies:
     if outcome.status != "ok" or outcome.frame is None:
         return Replies(None, outcome.status, outcome.message)
     try:
-        return Replies(wire.unpack_response(outcome.frame))
+        found = wire.unpack_response(outcome.frame)
+        return Replies({exercise: list(map(_clean, own)) for exercise, own in found.items()})
     except Exception as problem:  # the bytes are a stranger's: whatever they do, they are no frame
         return Replies(None, "forged", f"What came back was not an answer: {problem}")
+
+
+def _clean(reply: wire.Reply) -> wire.Reply:
+    """A reply with texts that can be stored and shown; they are a stranger's."""
+    notes = {key: clean_text(note[:LONGEST_TEXT]) for key, note in reply.notes.items()}
+    return replace(reply, notes=notes, error=clean_text(reply.error[:LONGEST_TEXT]))
+
+
+def _how_it_ended(verdict: judge.Verdict, replies: list[wire.Reply]) -> tuple[str, str]:
+    """How an answer that replied ended in the box, and why: its cell failed, a package misses."""
+    for reply in replies if not verdict.passed else ():
+        package = clean_name(reply.notes.get("package"), LONGEST_PACKAGE)
+        if package:
+            said = f"The answer imports `{package}`, a package that the grader does not have."
+            return "package", f"{said}\n{reply.notes.get('cell', reply.error)}"
+        if "cell" in reply.notes:
+            return "cell", f"The answer's cell stopped at an error.\n{reply.notes['cell']}"
+    return "ok", ""
 
 
 def judge_replies(plan: judge.Plan, replies: Replies) -> Judged:
@@ -82,11 +105,12 @@ def judge_replies(plan: judge.Plan, replies: Replies) -> Judged:
         verdict = judge.failed_verdict(plan.exercise, replies.message)
         return Judged(verdict, plan.seeds, replies.box, replies.message)
     try:
-        verdict = judge.verdict(plan, replies.by_exercise.get(plan.exercise))
+        own = replies.by_exercise.get(plan.exercise)
+        verdict = judge.verdict(plan, own)
     except Exception as problem:  # arrays and notes are a stranger's too
         said = f"What came back could not be checked ({type(problem).__name__})."
         return Judged(judge.failed_verdict(plan.exercise, said), plan.seeds, "forged", said)
-    return Judged(verdict, plan.seeds)
+    return Judged(verdict, plan.seeds, *_how_it_ended(verdict, own or []))
 
 
 def judge_outcome(plan: judge.Plan, outcome: Outcome) -> Judged:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.box import Job
 from autograder.cell_names import CHECK, exercise_of
 from course_utils import register
 
@@ -31,6 +33,11 @@ def cells_to_run(notebook: NotebookNode) -> tuple[RunnableCell, ...]:
         elif "setup" in cell.metadata.get("tags", []):
             found.append(RunnableCell(cell.source))
     return tuple(found)
+
+
+def job_of(cells: Sequence[RunnableCell], request: bytes) -> Job:
+    """The cells as the box takes them."""
+    return Job(tuple(c.source for c in cells), request, tuple(c.answer for c in cells))
 
 
 def modules_for(release: NotebookNode) -> tuple[str, ...]:

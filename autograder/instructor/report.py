@@ -39,6 +39,7 @@ def render(
     names = {sheet.student: sheet.name for sheet in sheets}
     scores = [sheet.score for sheet in there]
     flagged = _sentences({s: [str(flag) for flag in r.flags] for s, r in records.items()}, names)
+    stopped = _sentences({s: _stopped_cells(r) for s, r in records.items()}, names)
     repaired = _sentences({s: list(r.repairs) for s, r in records.items()}, names)
     exercises = _exercises(there)
     waiting = sum(1 for sheet in there if sheet.waiting)
@@ -65,6 +66,7 @@ def render(
         misconceptions=_misconceptions(records, names, len(there)),
         properties=_properties(records),
         flags=flagged,
+        stopped=stopped,
         repairs=repaired,
         absent=absent,
         rows=[_row(sheet, exercises) for sheet in there],
@@ -194,6 +196,15 @@ def _sentences(
     by_student: dict[str, list[str]], names: dict[str, str]
 ) -> list[tuple[str, list[str]]]:
     return sorted((names.get(who, who), said) for who, said in by_student.items() if said)
+
+
+def _stopped_cells(record: SubmissionRecord) -> list[str]:
+    """The errors of answer cells that defined nothing; a missing package is among the flags."""
+    return [
+        f"{_exercise_title(entry.exercise)}: {entry.message}"
+        for entry in record.exercises
+        if entry.box == "cell"
+    ]
 
 
 def _row(sheet: Sheet, exercises: list[dict]) -> dict:

@@ -10,15 +10,23 @@ import io
 import warnings
 
 from course_utils.checks import wire
-from course_utils.checks.probes.student_code import Missing, explain
+from course_utils.checks.probes import student_code
+from course_utils.checks.probes.student_code import Missing, explain, notes_on
 
 
 def answer(request: bytes, namespace: dict) -> bytes:
     """Put every question of `request` to what `namespace` defines; the replies as one frame."""
     questions = wire.unpack_request(request)
-    return wire.pack_response(
-        {exercise: [_ask(a, namespace) for a in asks] for exercise, asks in questions.items()}
-    )
+    replies = {}
+    for exercise, asks in questions.items():
+        with student_code.answering(exercise):
+            replies[exercise] = [_ask(ask, namespace) for ask in asks]
+    return wire.pack_response(replies)
+
+
+def cell_failed(exercise: str, problem: BaseException) -> None:
+    """The cell with the answer to `exercise` raised this: told if a name turns out to be missing."""
+    student_code.remember_failure(exercise, problem)
 
 
 def _ask(ask: wire.Ask, namespace: dict) -> wire.Reply:
@@ -33,10 +41,6 @@ def _ask(ask: wire.Ask, namespace: dict) -> wire.Reply:
         try:
             return probe.run(namespace, ask.options)
         except Missing as missing:
-            return wire.Reply("missing", error=str(missing))
+            return wire.Reply("missing", notes=missing.notes, error=str(missing))
         except (Exception, SystemExit) as problem:
-            return wire.Reply("error", notes=_kind(problem), error=explain(problem))
-
-
-def _kind(problem: BaseException) -> dict[str, str]:
-    return {"raised": type(problem).__name__[:80]}
+            return wire.Reply("error", notes=notes_on(problem), error=explain(problem))

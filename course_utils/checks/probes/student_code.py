@@ -1,5 +1,6 @@
 """Finding a student's object, turning what it returns into arrays, and telling what it raised."""
 
+import contextlib
 import inspect
 import linecache
 import traceback
@@ -11,18 +12,48 @@ from course_utils.checks.wire import DTYPES
 
 MAX_ARRAY_BYTES = 16 << 20
 MAX_ERROR_LENGTH = 1200
+MAX_LINES = 5
 OUR_FOLDERS = ("course_utils", "site-packages", "dist-packages", "autograder")
+
+
+# By exercise: notes on what its cell raised, "cell" in words. Only where we ran the cells.
+_failed_cells: dict[str, dict[str, str]] = {}
+_answered = ""  # the exercise that is being asked
 
 
 class Missing(Exception):
     """The student's notebook does not define what the exercise asks for."""
 
+    def __init__(self, message: str, notes: dict[str, str] | None = None):
+        super().__init__(message)
+        self.notes = notes or {}
+
+
+def remember_failure(exercise: str, problem: BaseException) -> None:
+    # an answer that nobody has written yet is told in friendlier words
+    if not isinstance(problem, NotImplementedError):
+        _failed_cells[exercise] = {**notes_on(problem), "cell": explain(problem)}
+
+
+@contextlib.contextmanager
+def answering(exercise: str):
+    """Names that are missing in here are missing from the answer to `exercise`."""
+    global _answered
+    before, _answered = _answered, exercise
+    try:
+        yield
+    finally:
+        _answered = before
+
 
 def find(namespace: dict, name: str):
     """The student's object called `name`."""
-    if name not in namespace:
-        raise Missing(f"`{name}` is not defined yet: write it, run its cell, and check again.")
-    return namespace[name]
+    if name in namespace:
+        return namespace[name]
+    if _answered in _failed_cells:
+        notes = _failed_cells[_answered]
+        raise Missing(f"The cell stopped before `{name}` was defined.\n{notes['cell']}", notes)
+    raise Missing(f"`{name}` is not defined yet: write it, run its cell, and check again.")
 
 
 def find_callable(namespace: dict, name: str, as_class: bool):
@@ -81,11 +112,33 @@ def explain(problem: BaseException) -> str:
     """The error and the student's own lines that led to it, without ours or a library's."""
     if isinstance(problem, NotImplementedError):
         return "It is not implemented yet."
-    lines = [f"{type(problem).__name__}: {problem}"[:MAX_ERROR_LENGTH]]
+    if isinstance(problem, SyntaxError):
+        code = f"line {problem.lineno}: {(problem.text or '').strip()}"
+        return "\n".join(
+            [f"{type(problem).__name__}: {problem.msg}"[:MAX_ERROR_LENGTH], code[:300]]
+        )
+    lines = []
     for frame in traceback.extract_tb(problem.__traceback__):
         if any(f"/{folder}/" in frame.filename for folder in OUR_FOLDERS):
             continue
         code = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
-        if code and len(lines) < 6:
-            lines.append(f"in {frame.name}, line {frame.lineno}: {code}"[:300])
-    return "\n".join(lines)
+        where = "" if frame.name == "<module>" else f"in {frame.name}, "
+        if code:
+            lines.append(f"{where}line {frame.lineno}: {code}"[:300])
+    # the innermost are kept: the last one raised
+    return "\n".join([f"{type(problem).__name__}: {_words(problem)}", *lines[-MAX_LINES:]])
+
+
+def _words(problem: BaseException) -> str:
+    try:
+        return str(problem)[:MAX_ERROR_LENGTH]
+    except Exception:  # an exception class of the student's may fail here too
+        return ""
+
+
+def notes_on(problem: BaseException) -> dict[str, str]:
+    """The kind of an error, and the package that it misses."""
+    notes = {"raised": type(problem).__name__[:80]}
+    if isinstance(problem, ModuleNotFoundError):
+        notes["package"] = str(problem.name)[:80]
+    return notes

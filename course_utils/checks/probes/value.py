@@ -18,7 +18,7 @@ def run(namespace: dict, options: dict) -> Reply:
         except Missing as missing:
             if not options.get("partial"):
                 raise
-            notes[name] = str(missing)
+            notes |= {name: str(missing), **missing.notes}
     return Reply("ok", arrays, notes)
 
 
