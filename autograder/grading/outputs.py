@@ -90,7 +90,9 @@ def comment_on(answer: Judged) -> str:
     elif not verdict.passed:
         if verdict.sentence:
             lines.append(verdict.sentence)
-        said = dict.fromkeys(f.message.split("\n")[0] for f in verdict.findings if not f.passed)
+        stopped = [f for f in verdict.findings if f.stopped]
+        failed = [f for f in verdict.findings if not f.passed and f not in stopped[1:]]
+        said = dict.fromkeys(f.message.split("\n")[0] for f in failed)
         lines += [f"- {message}" for message in said if message]
         hint = verdict.hint or next((f.hint for f in verdict.findings if f.hint), "")
         if hint:

@@ -28,6 +28,7 @@ from typing import Protocol
 import numpy as np
 
 from course_utils import register
+from course_utils.checks import crashes
 from course_utils.checks.equations import remembered
 from course_utils.checks.signatures import alike, signature
 from course_utils.checks.wire import Ask, Reply
@@ -55,6 +56,10 @@ class Wrong(Exception):
         self.message, self.hint, self.axes = message, hint, axes
         self.expected = None if expected is None else np.asarray(expected, dtype=float)
         self.got = None if got is None else np.asarray(got, dtype=float)
+
+
+class Stopped(Wrong):
+    """The code raised an error, or is not there: nothing came back that could be judged."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +142,10 @@ class Evidence:
         return self.options(label)["args"]
 
     def reply(self, label: str) -> Reply:
-        reply = self._pairs[label][1]
+        ask, reply = self._pairs[label]
         if reply.status != "ok":
-            raise Wrong(reply.error or "Your code raised an error.")
+            said = crashes.explained(self.exercise.id, ask, reply)
+            raise Stopped(said or "Your code raised an error.")
         return reply
 
     def expected(self, label: str) -> dict[str, np.ndarray]:
@@ -228,7 +234,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one property."""
+    """What became of one property.
+
+    stopped: the code raised an error, here or in a property that this one needs.
+    """
 
     name: str
     passed: bool
@@ -239,6 +248,7 @@ class Finding:
     expected: np.ndarray | None = None
     got: np.ndarray | None = None
     axes: tuple[str, str] = ("", "")
+    stopped: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -406,7 +416,8 @@ def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
     exercise, entry = load(exercise_id), register.exercise(exercise_id)
     share = _shares(exercise, entry.points)
     findings = tuple(
-        Finding(p.name, False, 0.0, share[p.name], message, hint) for p in exercise.properties
+        Finding(p.name, False, 0.0, share[p.name], message, hint, stopped=True)
+        for p in exercise.properties
     )
     return Verdict(exercise_id, 0.0, entry.points, findings)
 
@@ -425,7 +436,9 @@ def _findings(exercise: Exercise, points: float, evidences: list[Evidence]) -> t
         problem = problems[p.name]
         missing = [name for name in p.needs if problems[name] is not None]
         if missing:  # what it says of itself would only confuse while that is wrong
-            problem = Wrong(f"Waiting for: {missing[0]}.")
+            needed = problems[missing[0]]
+            stopped = isinstance(needed, Stopped)
+            problem = needed if stopped else Wrong(f"Waiting for: {missing[0]}.")
         if problem is None:
             findings.append(Finding(p.name, True, share[p.name], share[p.name]))
         else:
@@ -440,6 +453,7 @@ def _findings(exercise: Exercise, points: float, evidences: list[Evidence]) -> t
                     problem.expected,
                     problem.got,
                     problem.axes,
+                    isinstance(problem, Stopped),
                 )
             )
     return tuple(findings)

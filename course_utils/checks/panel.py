@@ -43,23 +43,28 @@ def html(verdict: Verdict, style: bool = True) -> str:
     parts.append(f"<h4>{_escape(_headline(verdict))}</h4>")
     if verdict.sentence:
         parts.append(f'<p class="named"><b>{_escape(verdict.sentence)}</b></p>')
-    repeated = _same_message(verdict)
-    if repeated:
-        parts.append(f'<p class="why">{_escape(repeated)}</p>')
+    waiting = _waiting(verdict)
+    if waiting:
+        parts.append(f'<p class="why">{_escape(waiting[0].message)}</p>')
     parts.append("<ul>")
     said: set[str] = set()
     for finding in verdict.findings:
+        if finding in waiting:
+            continue
         mark, word = ("✓", "ok") if finding.passed else ("✗", "bad")
         label = "passed" if finding.passed else "failed"
         parts.append(
             f'<li><span class="mark {word}" role="img" aria-label="{label}">{mark}</span>'
             f"{_escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
         )
-        if not finding.passed and not repeated:
+        if not finding.passed:
             why = "For the same reason." if finding.message in said else finding.message
             said.add(finding.message)
             parts.append(f'<span class="why">{_escape(why)}</span>')
         parts.append("</li>")
+    if waiting:
+        mark = '<span class="mark bad" role="img" aria-label="failed">✗</span>'
+        parts.append(f"<li>{mark}{_escape(_names(waiting))}</li>")
     parts.append("</ul>")
     drawn = _drawn(verdict)
     if drawn is not None:
@@ -76,16 +81,20 @@ def text(verdict: Verdict) -> str:
     lines = [_headline(verdict)]
     if verdict.sentence:
         lines.append(f"  {verdict.sentence}")
-    repeated = _same_message(verdict)
-    if repeated:
-        lines += [f"  {line}" for line in repeated.splitlines()]
+    waiting = _waiting(verdict)
+    if waiting:
+        lines += [f"  {line}" for line in waiting[0].message.splitlines()]
     said: set[str] = set()
     for finding in verdict.findings:
+        if finding in waiting:
+            continue
         lines.append(f"  {'✓' if finding.passed else '✗'} {finding.name} {_points(finding)}")
-        if not finding.passed and not repeated:
+        if not finding.passed:
             why = "For the same reason." if finding.message in said else finding.message
             said.add(finding.message)
             lines += [f"      {line}" for line in why.splitlines()]
+    if waiting:
+        lines.append(f"  ✗ {_names(waiting)}")
     drawn = _drawn(verdict)
     if drawn is not None:
         # `Wrong` is given both or neither.
@@ -106,16 +115,17 @@ def _points(finding: Finding) -> str:
     return f"({finding.points:g} of {finding.max_points:g})" if finding.max_points else ""
 
 
-def _same_message(verdict: Verdict) -> str:
-    """The one message of all properties, when the code did not even run: say it once."""
-    messages = {f.message for f in verdict.findings if not f.passed}
-    if (
-        len(verdict.findings) > 1
-        and len(messages) == 1
-        and not any(f.passed for f in verdict.findings)
-    ):
-        return messages.pop()
-    return ""
+def _waiting(verdict: Verdict) -> list[Finding]:
+    """The properties that wait for one thing, which is said once: an error, or all they have."""
+    stopped = [f for f in verdict.findings if f.stopped]
+    if stopped:
+        return stopped
+    same = len(verdict.findings) > 1 and len({(f.passed, f.message) for f in verdict.findings}) == 1
+    return list(verdict.findings) if same and not verdict.passed else []
+
+
+def _names(waiting: list[Finding]) -> str:
+    return f"Waiting for this: {'; '.join(finding.name for finding in waiting)}"
 
 
 def _drawn(verdict: Verdict) -> Finding | None:
