@@ -8,5 +8,5 @@ from autograder import stored
 @click.command(name="stored")
 def command():
     """Write the right arrays that ship where an oracle would be the answer."""
-    for exercise_id in stored.write_all():
-        click.echo(exercise_id)
+    written = stored.write_all()
+    click.echo(f"Wrote {', '.join(written)}." if written else "Every stored array is right.")
