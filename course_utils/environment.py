@@ -15,6 +15,7 @@ NEEDED = {
     "ipywidgets": "7.7.1",
     "tqdm": "4.60",
     "sacrebleu": "2.3",
+    "packaging": "23.0",
 }
 
 
@@ -41,14 +42,17 @@ def _package(name: str, oldest: str) -> tuple[bool, str]:
         version = metadata.version(name)
     except ImportError as problem:
         return False, f"{name} is missing ({problem}): {remedy}"
-    if _numbers(version) < _numbers(oldest):
+    if _is_older(version, oldest):
         return False, f"{name} {version} is older than {oldest}: {remedy}"
     return True, f"{name} {version}"
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    plain = version.split("+")[0]
-    return tuple(int(part) for part in plain.split(".") if part.isdigit())
+def _is_older(version: str, oldest: str) -> bool:
+    try:
+        from packaging.version import Version
+    except ImportError:
+        return False  # without packaging no version can be compared; its own line says so
+    return Version(version) < Version(oldest)
 
 
 def _device() -> tuple[bool, str]:

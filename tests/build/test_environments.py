@@ -42,7 +42,7 @@ def test_torch_is_pinned_to_the_tested_release():
 
 def test_students_install_little_and_nothing_of_the_instructor():
     assert [name_of(r) for r in PROJECT["dependencies"]] == [
-        "torch", "numpy", "matplotlib", "ipywidgets", "tqdm", "sacrebleu",
+        "torch", "numpy", "matplotlib", "ipywidgets", "tqdm", "sacrebleu", "packaging",
     ]  # fmt: skip
     assert all(re.fullmatch(r"[a-z0-9]+>=[0-9.]+", r) for r in PROJECT["dependencies"])
 
