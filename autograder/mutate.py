@@ -125,11 +125,11 @@ def equivalent() -> dict[tuple[str, str], str]:
     return {(entry["exercise"], entry["what"]): entry["why"] for entry in entries}
 
 
-def run(chosen: list[Change], workers: int = 2) -> Iterator[tuple[Change, Diagnosis]]:
+def run(chosen: list[Change]) -> Iterator[tuple[Change, Diagnosis]]:
     """Judge every mutant: whether it passed, and what it was called."""
     before = {exercise: _before(exercise) for exercise in {c.exercise for c in chosen}}
     answers = [(c.exercise, (*before[c.exercise], c.source)) for c in chosen]
-    for change, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1, workers)):
+    for change, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1)):
         yield change, diagnosis(plan, outcome)
 
 

@@ -52,7 +52,7 @@ def check_files(
         except UnreadableAnswer as problem:
             verdict = judge.failed_verdict(exercise_id, str(problem))
             unreadable[index] = Judged(verdict, plan.seeds, message=str(problem))
-    with Box(workers=2, limits=LIMITS, unsafe=unsafe) as box:
+    with Box(limits=LIMITS, unsafe=unsafe) as box:
         outcomes = iter(box.map(jobs))
         for index, path in enumerate(paths):
             if index in unreadable:

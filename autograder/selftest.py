@@ -81,10 +81,10 @@ def mutants(exercise: str | None = None) -> list[Mutant]:
     return [m for m in chosen if exercise in (None, m.exercise)]
 
 
-def run(chosen: list[Mutant], seeds: int = SEEDS, workers: int = 2) -> Iterator[Result]:
+def run(chosen: list[Mutant], seeds: int = SEEDS) -> Iterator[Result]:
     """Judge every mutant on `seeds` fresh seeds; results in the order given."""
     answers = [(m.exercise, (m.source,)) for m in chosen]
-    for mutant, (plan, outcome) in zip(chosen, asked(answers, seeds, workers)):
+    for mutant, (plan, outcome) in zip(chosen, asked(answers, seeds)):
         whole = judge_outcome(plan, outcome).verdict
         single = [judge.verdict(*_part(plan, outcome, i, i + 1)) for i in range(len(plan.seeds))]
         passed = sum(verdict.passed for verdict in single)
@@ -100,9 +100,9 @@ def some_pairs(found: list[Switched], most: int | None) -> list[Switched]:
     return [one for index, one in enumerate(found) if index not in left_out]
 
 
-def run_switched(chosen: list[Switched], workers: int = 2) -> Iterator[tuple[Switched, Diagnosis]]:
+def run_switched(chosen: list[Switched]) -> Iterator[tuple[Switched, Diagnosis]]:
     answers = [(s.exercise, (s.source,)) for s in chosen]
-    for one, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1, workers)):
+    for one, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1)):
         found = diagnosis(plan, outcome)
         # Numbers that blow up can hide a mistake that was built in; its name is true all the same.
         yield one, replace(found, explains=found.explains or found.named == one.name)
@@ -121,7 +121,7 @@ def diagnosis(plan: judge.Plan, outcome: Outcome) -> Diagnosis:
 
 
 def asked(
-    answers: Sequence[tuple[str, tuple[str, ...]]], seeds: int, workers: int = 2
+    answers: Sequence[tuple[str, tuple[str, ...]]], seeds: int
 ) -> Iterator[tuple[judge.Plan, Outcome]]:
     """Put fresh questions to answers, each an exercise with the cells that define it."""
     # These are our own files: where the box cannot be had, they may run without its walls.
@@ -131,7 +131,7 @@ def asked(
         plan = judge.make_plan(exercise, drawn)
         plans[exercise] = plan, wire.pack_request({exercise: plan.flat})
     jobs = [Job(cells, plans[exercise][1]) for exercise, cells in answers]
-    with Box(workers=workers, limits=LIMITS, unsafe=unsafe) as box:
+    with Box(limits=LIMITS, unsafe=unsafe) as box:
         for (exercise, _), outcome in zip(answers, box.map(jobs)):
             yield plans[exercise][0], outcome
 

@@ -39,6 +39,7 @@ class ZygoteGone(RuntimeError):
 class Box:
     """A warm process behind walls that runs up to `workers` submissions side by side.
 
+    Without a number there is one worker per core.
     Use it as a context manager. `run` may be called from several threads. Its `modules` are
     imported at once, those in `also` only at the first `wait` or `run`: until then they can be
     set to what an assignment needs. What plots takes longest, and waits for the first job that
@@ -47,13 +48,13 @@ class Box:
 
     def __init__(
         self,
-        workers: int = 2,
+        workers: int | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
         modules: tuple[str, ...] = MODULES,
         also: tuple[str, ...] = (),
     ):
-        self.workers = workers
+        self.workers = workers or os.cpu_count() or 1
         self.limits = limits or Limits()
         self.unsafe = unsafe
         self.modules = modules

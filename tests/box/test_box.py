@@ -37,6 +37,11 @@ def box():
         yield box
 
 
+def test_there_is_one_worker_per_core_unless_another_number_is_asked_for():
+    assert Box().workers == os.cpu_count()
+    assert Box(workers=3).workers == 3
+
+
 def value_of(outcome):
     """The list of numbers that the submission called x."""
     assert outcome.status == "ok", outcome
