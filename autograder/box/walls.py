@@ -161,7 +161,7 @@ def why_unavailable() -> str | None:
     if platform.system() != "Linux":
         return (
             f"The box needs Linux namespaces, and this is {platform.system()}. "
-            "Run the grader in a Linux container or on a Linux machine (README, 'Grading')."
+            "Run the grader in a Linux container or on a Linux machine (README, 'What instructors get')."
         )
     if shutil.which("bwrap") is None:
         return (

@@ -20,3 +20,13 @@ def test_every_link_and_picture_is_there_and_every_picture_has_a_text():
     for picture, words, target in found:
         assert (ROOT / target).exists(), target
         assert words if picture else True
+
+
+def test_messages_that_point_to_a_section_of_the_readme_point_to_one_that_is_there():
+    headings = re.findall(r"^#+ (.+)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    named = [
+        section
+        for path in (ROOT / "autograder").rglob("*.py")
+        for section in re.findall(r"README, '([^']+)'", path.read_text(encoding="utf-8"))
+    ]
+    assert named and set(named) <= set(headings)
