@@ -31,6 +31,8 @@ SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION"
 HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS\n(.*?)^[ \t]*### END HIDDEN TESTS", re.M | re.S)
 RUBRIC = re.compile(r"^=== BEGIN MARK SCHEME ===\n(.*?)^=== END MARK SCHEME ===\n?", re.M | re.S)
 
+GITHUB = "https://github.com/"
+
 
 class BuildError(Exception):
     """A source that cannot become a notebook: a sentence with the file, the cell and what to do."""
@@ -127,7 +129,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
             f"{file}, cell 1: the notebook announces {said}, and the register gives {worth:g}. "
             "Write {{points}} there."
         )
-    title.source = f"{_badge(entry.name)}\n\n{title.source}"
+    title.source = f"{_badge(entry.name)}\n\n{title.source}".strip()
     return [title, _setup_cell(), _parameters_cell(), *rest, *_closing_cells(entry)]
 
 
@@ -226,8 +228,21 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
     return new_markdown_cell(text, metadata={"nbgrader": metadata})
 
 
+def without_colab() -> str:
+    """Why the notebooks get no Colab badge, as a sentence; empty where they get one."""
+    if register.repository().startswith(GITHUB):
+        return ""
+    return (
+        f"The notebooks have no Colab badge: Colab opens notebooks from GitHub, and `repository` "
+        f"in {register.REGISTER.name} is {register.repository()}. Students can upload a notebook "
+        "to Colab."
+    )
+
+
 def _badge(name: str) -> str:
-    place = register.repository().removeprefix("https://github.com/")
+    if without_colab():
+        return ""
+    place = register.repository().removeprefix(GITHUB).removesuffix("/").removesuffix(".git")
     target = f"https://colab.research.google.com/github/{place}/blob/main/notebooks/{name}.ipynb"
     picture = "https://colab.research.google.com/assets/colab-badge.svg"
     return f"[![Open this notebook in Google Colab]({picture})]({target})"

@@ -15,6 +15,8 @@ def command(names: tuple[str, ...], check: bool):
         if not check:
             build.write(built)
             click.echo(f"Built {', '.join(built)}.")
+            if build.without_colab():
+                click.echo(build.without_colab())
             return
         problems = build.stale(built)
     except build.BuildError as problem:

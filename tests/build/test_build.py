@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 from autograder import build
+from autograder.cli import main
 from course_utils import register
 
 GOOD = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
@@ -44,6 +46,25 @@ def test_a_cell_that_comes_in_between_changes_no_other_id(sources):
     after = [c.id for c in build.read_source(build.SOURCES / "00_start_here.py").cells]
     assert len(after) == len(before) + 1
     assert [i for i in after if i in before] == before
+
+
+@pytest.mark.parametrize(
+    "address", ["https://github.com/uni/course", "https://github.com/uni/course.git"]
+)
+def test_a_github_address_gives_a_badge_that_colab_can_open(address, monkeypatch):
+    monkeypatch.setattr(register, "repository", lambda: address)
+    title = json.loads(build.build(["00_start_here"])["00_start_here"])["cells"][0]["source"]
+    assert "/github/uni/course/blob/main/notebooks/00_start_here.ipynb)" in "".join(title)
+
+
+def test_another_address_gives_no_badge_and_the_commands_say_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(register, "repository", lambda: "https://gitlab.com/uni/course")
+    title = json.loads(build.build(["00_start_here"])["00_start_here"])["cells"][0]["source"]
+    assert "colab" not in "".join(title) and "".join(title).startswith("# ")
+    monkeypatch.setattr(build, "write", lambda built: None)
+    said = CliRunner().invoke(main, ["build", "00_start_here"])
+    assert said.exit_code == 0
+    assert "no Colab badge" in said.output and "https://gitlab.com/uni/course" in said.output
 
 
 def test_points_come_from_the_register_alone():
