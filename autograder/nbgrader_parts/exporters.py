@@ -18,6 +18,7 @@ from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Unicode
 
 from autograder.course_files import CourseError, write_for_people
+from autograder.grading import archive
 from autograder.intake import Student, read_roster
 from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.nbgrader_parts.marks import Sheet, max_score, number, read_sheets
@@ -29,12 +30,20 @@ ROSTER = "roster.csv"
 
 @dataclass(frozen=True)
 class Column:
-    """One assignment: its name there, what the LMS calls it, its points and its sheets."""
+    """One assignment: its name there, what the LMS calls it, its points and its sheets.
+
+    unread: students who submitted something that could not be graded. Their cells stay blank,
+    because a person has to decide.
+    """
 
     assignment: str
     title: str
     points: float
     sheets: Mapping[str, Sheet]
+    unread: frozenset[str] = frozenset()
+
+    def missing(self, student: Student, missing: str) -> str:
+        return "" if student.id in self.unread else missing
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,9 @@ def plain_csv(students: Sequence[Student], columns: Sequence[Column], missing: s
     for column in columns:
         for student in students:
             who = [column.assignment, student.id, student.last_name, student.first_name]
-            values = _details(column, column.sheets.get(student.id), missing)
+            values = _details(
+                column, column.sheets.get(student.id), column.missing(student, missing)
+            )
             rows.append([harmless(part) for part in (*who, student.email)] + values)
     return _csv(rows)
 
@@ -97,7 +108,9 @@ class GradesExport(ExportPlugin):
         config=True
     )
     titles = Dict(help="what the LMS calls an assignment").tag(config=True)
-    missing_as_zero = Bool(False, help="0 for missing work, not a blank").tag(config=True)
+    missing_as_zero = Bool(False, help="0 for students who submitted nothing, not a blank").tag(
+        config=True
+    )
     root = Unicode("", help="the course directory")
 
     def text(self, students: Sequence[Student], columns: Sequence[Column], missing: str) -> str:
@@ -121,7 +134,10 @@ class GradesExport(ExportPlugin):
 
     def _column(self, gradebook: Gradebook, name: str) -> Column:
         sheets = {sheet.student: sheet for sheet in read_sheets(gradebook, name)}
-        return Column(name, self.titles.get(name, name), max_score(gradebook, name), sheets)
+        records = archive.records(self._root(), name)
+        unread = frozenset(record.student for record in records if not record.graded)
+        title = self.titles.get(name, name)
+        return Column(name, title, max_score(gradebook, name), sheets, unread)
 
     def _students(self, columns: Sequence[Column]) -> list[Student]:
         """Everyone in the gradebook or on the roster, which knows more; or those asked for."""
@@ -179,8 +195,13 @@ def harmless(value: str) -> str:
 
 
 def _scores(student: Student, columns: Sequence[Column], missing: str) -> list[str]:
-    sheets = [column.sheets.get(student.id) for column in columns]
-    return [number(s.score) if s is not None and s.submitted else missing for s in sheets]
+    found = [(column, column.sheets.get(student.id)) for column in columns]
+    return [
+        number(sheet.score)
+        if sheet is not None and sheet.submitted
+        else column.missing(student, missing)
+        for column, sheet in found
+    ]
 
 
 def _details(column: Column, sheet: Sheet | None, missing: str) -> list[str]:

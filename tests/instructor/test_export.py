@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -73,6 +74,14 @@ def test_late_penalties_are_taken_off_and_missing_work_is_blank_or_zero():
     assert scores == {"jdoe": "7.5", "obrien": "0.667", "wang": "4.5", "evil": ""}
     zeros = {row[3]: row[5] for row in rows_of(canvas(STUDENTS, COLUMNS, "0"))[2:]}
     assert zeros["evil"] == "0"
+
+
+@pytest.mark.parametrize("write", [canvas, moodle, plain_csv])
+def test_a_submission_that_could_not_be_graded_is_blank_and_never_zero(write):
+    columns = [replace(COLUMNS[0], unread=frozenset({"evil"}))]
+    score = rows_of(plain_csv([], columns))[0].index("score") if write is plain_csv else -1
+    assert rows_of(write(STUDENTS, columns, "0"))[-1][score] == ""
+    assert rows_of(write(STUDENTS, COLUMNS, "0"))[-1][score] == "0"
 
 
 @pytest.mark.parametrize("write", [canvas, moodle, plain_csv])
