@@ -9,6 +9,7 @@ from autograder.instructor.course import assignments_in, open_course, open_grade
 from autograder.intake import RosterError
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.exporters import EXPORTERS
+from autograder.wording import counted
 
 
 @click.command(name="export")
@@ -25,7 +26,9 @@ from autograder.nbgrader_parts.exporters import EXPORTERS
     metavar="ASSIGNMENT=TITLE",
     help="What the LMS calls an assignment, such as '03_attention=Attention (98765)'.",
 )
-@click.option("--missing-as-zero", is_flag=True, help="0 for missing work, not a blank.")
+@click.option(
+    "--missing-as-zero", is_flag=True, help="0, not a blank, for students who submitted nothing."
+)
 def command(assignments, kind, course, db, roster, to, titles, missing_as_zero):
     """Write the grades of ASSIGNMENTS (all if none is named) as a file that an LMS imports."""
     try:
@@ -43,9 +46,11 @@ def command(assignments, kind, course, db, roster, to, titles, missing_as_zero):
             done = exporter.export(gradebook)
     except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
-    click.echo(f"Wrote {done.path}: {done.students} students, {', '.join(done.assignments)}.")
+    click.echo(
+        f"Wrote {done.path}: {counted(done.students, 'student')}, {', '.join(done.assignments)}."
+    )
     if done.waiting:
-        click.echo(f"{done.waiting} submissions have written answers that nobody has marked yet.")
+        click.echo(f"Written answers not marked yet: in {counted(done.waiting, 'submission')}.")
 
 
 def _named(titles: tuple[str, ...]) -> dict[str, str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from autograder.wording import counted
+
 
 @click.command(name="grade")
 @click.argument("assignment")
@@ -145,7 +147,9 @@ def show(console, run, records) -> None:
     from rich.table import Table
 
     each = run.seconds / max(1, run.submissions)
-    table = Table(title=f"{run.assignment}: {run.submissions} submissions", title_justify="left")
+    table = Table(
+        title=f"{run.assignment}: {counted(run.submissions, 'submission')}", title_justify="left"
+    )
     table.add_column("exercise")
     table.add_column("mean", justify="right")
     table.add_column("full marks", justify="right")
@@ -165,13 +169,13 @@ def show(console, run, records) -> None:
     waiting = sum(a.answered for record in records for a in record.written.values())
     console.print(
         f"{run.graded} graded, {run.flagged} flagged, in {run.seconds:.1f} s ({each:.3f} s each); "
-        f"{waiting} written answers are in formgrader."
+        f"{counted(waiting, 'written answer')} to mark in formgrader."
     )
     repaired = sum(bool(record.repairs) for record in records)
     if repaired:
-        console.print(f"{repaired} notebooks were repaired.")
+        console.print(f"Repaired: {counted(repaired, 'notebook')}.")
     if run.problems:
-        console.print(f"{len(run.problems)} things to look at:")
+        console.print(f"{counted(len(run.problems), 'thing')} to look at:")
         for problem in run.problems[:20]:
             console.print(f"  {escape(problem.student)}: {escape(problem.message)}")
         if len(run.problems) > 20:

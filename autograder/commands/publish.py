@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from autograder import build, publish
+from autograder.wording import counted
 
 
 @click.command(name="publish")
@@ -16,4 +17,8 @@ def command(folder: Path, solutions: bool):
         files = publish.publish(folder, solutions)
     except (publish.PublishError, build.BuildError) as problem:
         raise click.ClickException(str(problem)) from None
-    click.echo(f"{len(files)} files in {folder}. To publish them: git init, add, commit, push.")
+    if build.without_colab():
+        click.echo(build.without_colab())
+    click.echo(
+        f"{counted(len(files), 'file')} in {folder}. To publish them: git init, add, commit, push."
+    )

@@ -8,6 +8,7 @@ from autograder.course_files import CourseError
 from autograder.instructor.course import assignments_in, open_course, open_gradebook
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.late import refresh_penalties
+from autograder.wording import counted
 
 
 @click.command(name="regrade")
@@ -54,11 +55,11 @@ def show(done) -> None:
 
     console = Console()
     changed = [change for change in done.changes if change.changed]
-    judged = f"Judged again: {_count(done.changes, 'answer')} in {done.run.seconds:.1f} s."
+    judged = f"Judged again: {counted(len(done.changes), 'answer')} in {done.run.seconds:.1f} s."
     if not changed:
         console.print(f"{judged} No points changed.")
     else:
-        console.print(f"{judged} Points changed for {_count(changed, 'answer')}:")
+        console.print(f"{judged} Points changed for {counted(len(changed), 'answer')}:")
         table = Table()
         titles = ["student", "exercise", "from", "to"]
         noted = any(change.by_hand is not None for change in changed)
@@ -72,7 +73,3 @@ def show(done) -> None:
         console.print(table)
     for problem in done.run.problems:
         console.print(escape(f"{problem.student}: {problem.message}"))
-
-
-def _count(things, name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
