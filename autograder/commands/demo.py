@@ -25,6 +25,7 @@ from autograder.course_files import CourseError
 def command(folder, students, wanted, jobs, seed, unsafe):
     """Make a course directory in FOLDER with a class in it, grade it, and say where to look."""
     from autograder.box import BoxUnavailable
+    from autograder.commands.grade import outcome
     from autograder.instructor import demo
     from autograder.whole_class.grade_class import Options, grade_class
 
@@ -50,11 +51,7 @@ def command(folder, students, wanted, jobs, seed, unsafe):
                 unsafe=unsafe,
             )
             run, records = grade_class(options)
-            points = sum(entry.points for entry in records) / max(1, len(records))
-            click.echo(
-                f"  {run.graded} graded and {run.flagged} flagged in {run.seconds:.1f} s, "
-                f"{points:.2f} points on average."
-            )
+            click.echo(f"  {outcome(run, records)}, in {run.seconds:.1f} s.")
         pages(folder, assignments)
     except BoxUnavailable as problem:
         raise click.ClickException(f"{problem}\nOr try: autograder demo --unsafe") from None

@@ -141,6 +141,12 @@ def brief(record) -> dict:
     }
 
 
+def outcome(run, records) -> str:
+    """How many were graded and how many a person should look at, graded or not."""
+    flagged = sum(bool(entry.flags) for entry in records)
+    return f"{run.graded} graded, {run.flagged} not graded, {flagged} flagged for a person"
+
+
 def show(console, run, records) -> None:
     """The summary on the screen."""
     from rich.markup import escape
@@ -168,7 +174,7 @@ def show(console, run, records) -> None:
     console.print(table)
     waiting = sum(a.answered for record in records for a in record.written.values())
     console.print(
-        f"{run.graded} graded, {run.flagged} flagged, in {run.seconds:.1f} s ({each:.3f} s each); "
+        f"{outcome(run, records)}, in {run.seconds:.1f} s ({each:.3f} s each); "
         f"{counted(waiting, 'written answer')} to mark in formgrader."
     )
     repaired = sum(bool(record.repairs) for record in records)

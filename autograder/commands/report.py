@@ -26,7 +26,7 @@ from autograder.nbgrader_parts.marks import max_score, read_sheets, with_roster
 @click.option("--to", type=click.Path(path_type=Path), help="The file to write.")
 def command(assignment, course, db, to):
     """Write a page on ASSIGNMENT: points, misconceptions, flags, how it was graded."""
-    from autograder.instructor.report import render
+    from autograder.instructor.report import render, summary
 
     try:
         opened = open_course(course, db)
@@ -35,17 +35,13 @@ def command(assignment, course, db, to):
             refresh_penalties(gradebook, own_settings(opened.root), [assignment])
             sheets = with_roster(read_sheets(gradebook, assignment), roster_of(opened))
             most = max_score(gradebook, assignment)
+            due = gradebook.find_assignment(assignment).duedate
         if not any(sheet.submitted for sheet in sheets):
             raise CourseError(f"Nobody has handed in {assignment} yet, so there is no report.")
-        page = render(
-            assignment,
-            sheets,
-            most,
-            records_of(opened, assignment),
-            archive.runs(opened.root, assignment),
-        )
+        records, runs = records_of(opened, assignment), archive.runs(opened.root, assignment)
+        page = render(assignment, sheets, most, records, runs, due)
         target = to or opened.root / "reports" / f"{assignment}.html"
         write_for_people(target, page)
     except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
-    click.echo(f"Wrote {target}.")
+    click.echo(f"Wrote {target}: {summary(sheets, most, records)}")

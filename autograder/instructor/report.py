@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from datetime import datetime
@@ -11,13 +12,15 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from autograder.grading.record import RunRecord, SubmissionRecord
-from autograder.nbgrader_parts.marks import Sheet, number
+from autograder.nbgrader_parts.marks import Sheet, mean_score, number, so_far
+from autograder.wording import counted
 from course_utils import register
 from course_utils.figures import theme
 from course_utils.figures.chart import bar_chart
 
 PAGES = Path(__file__).with_name("pages")
 BINS = 10
+DAY = 24 * 60 * 60
 
 
 def style() -> Markup:
@@ -31,8 +34,11 @@ def render(
     max_score: float,
     records: dict[str, SubmissionRecord],
     runs: list[RunRecord],
+    due: datetime | None = None,
 ) -> str:
     """The report as one HTML page that needs no other file and runs no script."""
+    known = {sheet.student for sheet in sheets}
+    sheets = sheets + [Sheet(name, "", "", "", "") for name in sorted(set(records) - known)]
     there = [sheet for sheet in sheets if sheet.submitted]
     unread = {student for student, record in records.items() if not record.graded}
     absent = [s.name for s in sheets if not s.submitted and s.student not in unread]
@@ -44,7 +50,9 @@ def render(
     exercises = _exercises(there)
     waiting = sum(1 for sheet in there if sheet.waiting)
     bins = _bins(scores, max_score)
+    misconceptions = _misconceptions(records, names, len(there))
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
+    environment.filters["counted"] = counted
     return environment.get_template("report.html.j2").render(
         style=style() + Markup(theme.RULES),
         title=_title(assignment),
@@ -53,25 +61,43 @@ def render(
         handed_in=len(sheets) - len(absent),
         best_sentence=_hardest(exercises),
         tiles=[
-            (number(round(statistics.mean(scores), 2)), f"points on average, of {max_score:g}"),
-            (number(round(statistics.median(scores), 2)), "points is the median"),
+            (_mean(there), f"points on average{so_far(there)}, of {max_score:g}"),
+            (number(round(statistics.median(scores), 2)), f"points is the median{so_far(there)}"),
             (str(waiting), "with written answers to mark"),
             (str(len(flagged)), "flagged for a person"),
             (str(len(repaired)), "repaired by intake"),
-            (str(sum(1 for sheet in there if sheet.seconds_late > 0)), "handed in late"),
+            *([_late_tile(there, due)] if due else []),
         ],
         bins=bins,
         histogram=histogram(bins),
         exercises=exercises,
-        misconceptions=_misconceptions(records, names, len(there)),
+        misconceptions=[m for m in misconceptions if m["count"] > 1],
+        rare=[m for m in misconceptions if m["count"] == 1],
         properties=_properties(records),
         flags=flagged,
         stopped=stopped,
         repairs=repaired,
         absent=absent,
-        rows=[_row(sheet, exercises) for sheet in there],
+        rows=[_row(sheet, exercises, records.get(sheet.student)) for sheet in sheets],
         runs=[_run(run) for run in reversed(runs[-5:])],
     )
+
+
+def summary(sheets: list[Sheet], max_score: float, records: dict[str, SubmissionRecord]) -> str:
+    """The report in one sentence, with the numbers of its tiles."""
+    flagged = sum(bool(record.flags) for record in records.values())
+    points = f"{_mean(sheets)} of {max_score:g} points on average{so_far(sheets)}"
+    return f"{points}; {flagged} flagged for a person."
+
+
+def _mean(sheets: list[Sheet]) -> str:
+    return number(round(mean_score(sheets), 2))
+
+
+def _late_tile(sheets: list[Sheet], due: datetime) -> tuple[str, str]:
+    late = [sheet.seconds_late for sheet in sheets if sheet.seconds_late > 0]
+    days = f", by up to {counted(math.ceil(max(late) / DAY), 'day')}" if late else ""
+    return str(len(late)), f"handed in late{days}; due {due:%-d %B %Y, %H:%M} UTC"
 
 
 def histogram(bins: list[dict]) -> Markup:
@@ -207,14 +233,16 @@ def _stopped_cells(record: SubmissionRecord) -> list[str]:
     ]
 
 
-def _row(sheet: Sheet, exercises: list[dict]) -> dict:
+def _row(sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None) -> dict:
     marks = {mark.exercise: mark for mark in sheet.marks}
     cells = []
     for exercise in exercises:
         mark = marks.get(exercise["id"])
         cells.append("" if mark is None else "waits" if mark.waiting else number(mark.score))
     late = f"−{number(sheet.penalty)}" if sheet.penalty else "late" if sheet.seconds_late else ""
-    return {"name": sheet.name, "cells": cells, "late": late, "score": number(sheet.score)}
+    score = number(sheet.score) if sheet.submitted else "not graded" if record else "nothing"
+    flagged = bool(record and record.flags)
+    return {"name": sheet.name, "cells": cells, "late": late, "score": score, "flagged": flagged}
 
 
 def _run(run: RunRecord) -> dict:

@@ -87,7 +87,7 @@ def _carried(
             )
     if done:
         kept = numbers([done[index] for index in sorted(done)])
-        work.repairs.append(f"Cells of the student's own that answers use were kept: {kept}.")
+        work.repairs.append(f"The student's own cells that answers use were kept: cell {kept}.")
     return list(done.values()), before, after
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -142,6 +143,19 @@ def is_extra(cell: str) -> bool:
     """Whether a graded cell belongs to an exercise for extra credit."""
     exercise = exercise_of(cell)
     return any(entry.id == exercise and entry.extra for entry in register.exercises())
+
+
+def mean_score(sheets: Sequence[Sheet]) -> float:
+    """The average of a class: of everything that was graded, with the marks given so far.
+
+    Who submitted nothing, or a file that nobody could read, is not part of it.
+    """
+    return statistics.mean(sheet.score for sheet in sheets if sheet.submitted)
+
+
+def so_far(sheets: Sequence[Sheet]) -> str:
+    """Follows a number of points that grows while written answers wait for a person."""
+    return " so far" if any(sheet.waiting for sheet in sheets) else ""
 
 
 def number(value: float) -> str:

@@ -264,7 +264,7 @@ def test_the_command_shows_a_summary_and_what_to_look_at(tmp_path):
     options = ["--course", str(tmp_path / "course"), "--jobs", "1"]
     result = CliRunner().invoke(main, ["grade", ASSIGNMENT, str(folder), *options])
     assert result.exit_code == 0, result.output
-    assert "1 graded, 1 flagged" in result.output
+    assert "1 graded, 1 not graded, 1 flagged for a person" in result.output
     assert "eve:" in result.output
     original = tmp_path / "course" / ".autograder" / "originals" / ASSIGNMENT / "eve"
     assert next(original.iterdir()).read_text() == "not a notebook"

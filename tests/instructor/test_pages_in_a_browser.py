@@ -73,6 +73,18 @@ def test_pages_are_readable_everywhere(browser, screenshots, page_path, scheme, 
     context.close()
 
 
+def test_no_table_of_the_report_is_cut_on_a_phone(browser, screenshots, demonstration):
+    page = browser.new_page(viewport={"width": 400, "height": 900})
+    page.goto((demonstration[0] / "reports" / f"{NAME}.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    page.screenshot(path=screenshots / "report_open_400.png", full_page=True)
+    cut = """[...document.querySelectorAll('.scroll')]
+      .filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"""
+    assert page.locator(".scroll").count() >= 5
+    assert page.evaluate(cut) == []
+    page.close()
+
+
 def test_feedback_fits_on_paper(browser, screenshots, demonstration):
     folder, _ = demonstration
     page = browser.new_page()

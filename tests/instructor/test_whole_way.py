@@ -31,7 +31,7 @@ def test_the_demonstration_has_every_kind_of_submission(demonstration):
     _, said = demonstration
     for kind in ("right", "misconception", "late", "hostile", "cut short", "unanswered"):
         assert re.search(rf"\d+ {kind}\n", said), said
-    assert "13 graded and 1 flagged" in said
+    assert "13 graded, 1 not graded, 2 flagged for a person" in said
     assert re.search(r"Done in \d+ s", said)
 
 
@@ -101,7 +101,8 @@ def test_the_report_counts_what_the_records_say(course, autograder):
     assert result.exit_code == 0, result.output
     page = (course / "reports" / f"{NAME}.html").read_text(encoding="utf-8")
     assert "14 of 14 students handed in" in page
-    assert "<script" not in page and "http://" not in page and "https://" not in page
+    fetched = page.replace('xmlns="http://www.w3.org/2000/svg"', "")  # a name, not an address
+    assert "<script" not in page and "http://" not in fetched and "https://" not in fetched
     for verdict in archive.records(course, NAME):
         for exercise in verdict.exercises:
             if exercise.misconception:
@@ -110,6 +111,26 @@ def test_the_report_counts_what_the_records_say(course, autograder):
     for seed in archive.runs(course, NAME)[-1].seeds["dot-prod-attention"]:
         assert str(seed) in page
     assert 'role="img"' in page and "The same as a table" in page
+
+
+def test_there_is_one_average_and_every_command_and_page_shows_it(
+    course, autograder, demonstration
+):
+    said = autograder("report", NAME, "--course", course).output
+    average = re.search(r"([\d.]+) of 9 points on average so far; 2 flagged for a person", said)
+    assert average and average[0] in demonstration[1]
+    page = (course / "reports" / f"{NAME}.html").read_text(encoding="utf-8")
+    assert f"<b>{average[1]}</b> <span>points on average so far, of 9<" in page
+    assert "<b>2</b> <span>flagged for a person<" in page
+
+
+def test_points_grow_so_far_until_every_answer_is_marked(course, autograder):
+    student = sorted(waiting(course))[0]
+    path = course / "feedback" / student / NAME / f"{NAME}.html"
+    assert "<span>points so far</span>" in path.read_text("utf-8")
+    mark_by_hand(course, student, 0.5, "")
+    assert autograder("feedback", NAME, "--course", course, "--student", student).exit_code == 0
+    assert "<span>points</span>" in path.read_text("utf-8")
 
 
 def test_the_report_knows_names_and_absentees_from_the_roster(course, autograder):

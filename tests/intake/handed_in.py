@@ -592,7 +592,7 @@ def answer_with_a_syntax_error():
 
 
 @case(
-    repairs=("Cells of the student's own that answers use were kept: 7",),
+    repairs=("The student's own cells that answers use were kept: cell 7",),
     answers={"attend": "def attend(q, s):\n    return mix(q, s), math.pi"},
 )
 def helpers_in_cells_of_ones_own():
@@ -605,7 +605,7 @@ def helpers_in_cells_of_ones_own():
 
 
 @case(
-    repairs=("Cells of the student's own that answers use were kept: 4",),
+    repairs=("The student's own cells that answers use were kept: cell 4",),
     answers={"attend": "def attend(q, s):\n    return einsum(q, s), None"},
 )
 def import_added_to_a_given_cell():

@@ -1,0 +1,87 @@
+"""What the class report says about flags, late work and rare mistakes."""
+
+import re
+from datetime import datetime
+
+from autograder.grading.record import ExerciseRecord, Flag, SubmissionRecord
+from autograder.instructor.report import render, summary
+from autograder.nbgrader_parts.marks import Mark, Sheet, mean_score
+
+NAME = "03_attention"
+DUE = datetime(2026, 3, 6, 18)
+
+
+def sheet(student, score, late=0.0, waiting=False):
+    mark = Mark("dot-prod-attention-check", False, score, 8.0, None, waiting)
+    return Sheet(student, "", student.title(), "", "", True, DUE, 0.0, late, (mark,))
+
+
+def record(student, mistake=None, flags=(), status="graded"):
+    exercise = ExerciseRecord("dot-prod-attention", 4.0, 8.0, False, (), mistake, "Say it.")
+    return SubmissionRecord(
+        "run", student, NAME, "", status=status, flags=flags, exercises=(exercise,)
+    )
+
+
+SHEETS = [sheet("ann", 4.0), sheet("bob", 8.0), Sheet("cem", "", "Cem", "", "")]
+UNREAD = record("cem", flags=(Flag("intake", "The file is cut short."),), status="flagged")
+
+
+def page_of(records=(), sheets=SHEETS, due=None):
+    page = render(NAME, sheets, 9.0, {r.student: r for r in records}, [], due)
+    return re.sub(r"\s+", " ", page)
+
+
+def rows(page):
+    """The table of every student, as lists of words."""
+    table = page.partition('<h2 id="marks">')[2].partition("</table>")[0]
+    cells = [re.findall(r"<td.*?</td>", row) for row in table.split("<tr>")[2:]]
+    return [[re.sub(r"<[^>]+>", "", cell).split() for cell in row] for row in cells]
+
+
+def test_who_could_not_be_graded_is_in_the_table_and_not_in_the_average():
+    page = page_of([record("ann"), record("bob"), UNREAD])
+    assert ["Cem", "flagged"] in [row[0] for row in rows(page)]
+    assert rows(page)[-1][-1] == ["not", "graded"]
+    assert "3 of 3 students handed in" in page
+    assert mean_score(SHEETS) == 6.0
+    assert "<b>6</b> <span>points on average, of 9<" in page
+
+
+def test_a_flagged_student_whom_nobody_knows_is_counted_all_the_same():
+    page = page_of([record("ann"), record("bob"), UNREAD], SHEETS[:2])
+    assert "3 of 3 students handed in" in page
+    assert [row[0][0] for row in rows(page)] == ["Ann", "Bob", "cem"]
+
+
+def test_a_hostile_file_that_was_graded_is_flagged_too():
+    hostile = record("ann", flags=(Flag("box", "It ended at once."),))
+    page = page_of([hostile, record("bob"), UNREAD])
+    assert "<b>2</b> <span>flagged for a person<" in page
+    records = {r.student: r for r in (hostile, record("bob"), UNREAD)}
+    assert summary(SHEETS, 9.0, records) == "6 of 9 points on average; 2 flagged for a person."
+
+
+def test_points_are_so_far_while_an_answer_waits():
+    waits = [sheet("ann", 4.0, waiting=True), sheet("bob", 8.0)]
+    assert "points on average so far, of 9" in page_of(sheets=waits)
+    assert "so far" in summary(waits, 9.0, {})
+    assert "so far" not in page_of()
+
+
+def test_late_work_comes_with_the_due_date_and_the_days_or_not_at_all():
+    assert "handed in late" not in page_of()
+    late = [sheet("ann", 4.0, late=30 * 3600), sheet("bob", 8.0)]
+    assert (
+        "<b>1</b> <span>handed in late, by up to 2 days; due 6 March 2026, 18:00 UTC<"
+        in page_of(sheets=late, due=DUE)
+    )
+    assert "<b>0</b> <span>handed in late; due 6 March" in page_of(due=DUE)
+
+
+def test_mistakes_of_one_student_each_are_folded_into_one():
+    page = page_of([record("ann", "no-softmax"), record("bob", "no-softmax")])
+    assert "No softmax" in page and "with one student each" not in page
+    page = page_of([record("ann", "no-softmax"), record("bob", "attends-to-itself")])
+    folded = page.partition("<summary>2 misconceptions with one student each</summary>")[2]
+    assert "No softmax" in folded and "Attends to itself" in folded
