@@ -15,6 +15,7 @@ from course_utils.checks.wire import Ask, Reply
 PARAMETER = re.compile(r"(\w+)(?:=[\w.]+)?(?: \[([^\]]+)\])?(?:, |$)")
 # Constructor arguments that give the size of an axis another name.
 SAME_AS = {"hidden_size": "D", "d_model": "D", "dec_hid_dim": "dec"}
+NO_SIZE = ("num_layers",)
 # Where PyTorch and NumPy write sizes: (4), (4,7), [4, 7], 28x3, "size 4", "different from 3".
 # Other numbers in an error count arguments or name an axis.
 SIZES = re.compile(
@@ -61,25 +62,34 @@ def axes(signature: str, ask: Ask) -> dict[str, int]:
             elif _is_whole(value) and name in names:
                 found.setdefault(name, set()).add(value)
     for (name, _), value in zip(_parameters(signature, target), options.get("init", [])):
-        if _is_whole(value) and SAME_AS.get(name) not in found:
+        if _is_whole(value) and SAME_AS.get(name) not in found and name not in NO_SIZE:
             found.setdefault(name, set()).add(value)
     # a letter with two sizes tells nothing: the question asks about sizes that do not fit
-    return {name: int(*sizes) for name, sizes in found.items() if len(sizes) == 1}
+    return {name: next(iter(sizes)) for name, sizes in found.items() if len(sizes) == 1}
 
 
 def numbers_read(error: str, sizes: dict[str, int]) -> list[str]:
-    """Each size in an error that can only be one axis, or a product of two: "4 is B"."""
-    written = " ".join("".join(filter(None, found)) + " " for found in SIZES.findall(error))
-    products = {f"{a}·{b}": sizes[a] * sizes[b] for a, b in itertools.combinations(sizes, 2)}
-    if "D" in sizes and "num_heads" in sizes:
-        products["D/num_heads"] = sizes["D"] // sizes["num_heads"]
+    """Each size in an error that can only be one axis, or axes that were joined: "4 is B"."""
     read = []
-    for number in dict.fromkeys(int(digits) for digits in re.findall(r"\d+", written)):
-        if number > 1:  # axes of size 1 come from everywhere
-            alone = [name for name, size in sizes.items() if size == number]
-            fit = alone or [name for name, size in products.items() if size == number]
-            read += [f"{number} is {fit[0]}"] if len(fit) == 1 else []
-    return read
+    for match in SIZES.finditer(error):
+        for number in map(int, re.findall(r"\d+", match.group())):
+            fit = [name for name, size in sizes.items() if size == number]
+            fit = fit or _made_of_two(number, sizes, flat="x" in match.group())
+            if number > 1 and len(fit) == 1:  # axes of size 1 come from everywhere
+                read.append(f"{number} is {fit[0]}")
+    return list(dict.fromkeys(read))
+
+
+def _made_of_two(number: int, sizes: dict[str, int], flat: bool) -> list[str]:
+    """A head's share of the features; for a matrix `28x3`, also the axes that were flattened."""
+    found = []
+    for name in sizes.keys() & {"D", "d_model"} if "num_heads" in sizes else ():
+        if sizes[name] == number * sizes["num_heads"]:
+            found.append(f"{name}/num_heads")
+    if flat:
+        pairs = itertools.combinations(sizes, 2)
+        found += [f"{a}·{b}" for a, b in pairs if sizes[a] * sizes[b] == number]
+    return found
 
 
 def _parameters(signature: str, name: str) -> list[tuple[str, list[str]]]:

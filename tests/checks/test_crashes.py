@@ -1,0 +1,129 @@
+"""When a student's code raises: the sizes by their letters, its line, and one message first."""
+
+import linecache
+
+import pytest
+
+from course_utils import notebook, register
+from course_utils.checks import crashes, judge, panel
+
+SIZES = {"B": 4, "T": 7, "D": 3, "S": 5}
+CRASHES = """
+import torch
+from torch import nn
+
+
+class DotProdAttention(nn.Module):
+    def __init__(self, hidden_size):
+        super().__init__()
+
+    def forward(self, query, states):
+        return query * states, None
+"""
+# no input of theirs is a tensor with axes that have names
+WITHOUT_TENSORS = {"collapse-blanks", "beam-search"}
+
+
+def verdict_on(source: str, exercise: str = "dot-prod-attention"):
+    """The verdict on an answer with lines that a traceback can show, as in a notebook."""
+    namespace: dict = {}
+    name = "<cell of a student>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), namespace)
+    return notebook.judge_here(judge.make_plan(exercise), namespace)
+
+
+def test_an_error_comes_with_its_line_and_the_sizes_by_their_letters():
+    text = panel.text(verdict_on(CRASHES))
+    assert "The size of tensor a (7) must match the size of tensor b (5)" in text
+    assert "in forward, line 11: return query * states, None" in text
+    assert "Here B = 4, T = 7, D = 3, S = 5. 7 is T, 5 is S." in text
+
+
+@pytest.mark.parametrize("as_page", [panel.text, panel.html])
+def test_an_error_is_said_once_and_the_properties_that_wait_are_one_line(as_page):
+    verdict = verdict_on(CRASHES)
+    page = as_page(verdict)
+    assert page.count("The size of tensor a") == 1
+    assert page.count("Waiting for this: ") == 1 and "Waiting for: " not in page
+    assert page.count("✗") == 1
+    first, last = verdict.findings[0].name, verdict.findings[-1].name
+    assert page.index("The size of tensor a") < page.index(first) < page.index(last)
+
+
+def test_what_failed_for_another_reason_keeps_its_own():
+    verdict = verdict_on(
+        "def one_hot_positions(T):\n    return None\n\n\n"
+        "def sine_positions(T, d):\n    raise ValueError('no waves')\n",
+        "positions",
+    )
+    stopped = [f for f in verdict.findings if f.stopped]
+    others = [f for f in verdict.findings if not f.stopped]
+    text = panel.text(verdict)
+    assert stopped and others and not any(f.passed for f in verdict.findings)
+    assert text.count("no waves") == 1 + text.count("raise ValueError('no waves')")
+    assert others[0].message in text
+    assert all(f.name in text for f in verdict.findings)
+
+
+def test_the_line_that_raised_is_named_however_deep_it_is():
+    deep = "        return self.down(9)\n\n    def down(self, n):\n" + (
+        "        if n == 0:\n            return 1 / 0\n        return self.down(n - 1)\n"
+    )
+    text = panel.text(verdict_on(CRASHES.replace("        return query * states, None\n", deep)))
+    assert "in down, line 15: return 1 / 0" in text
+
+
+def test_an_answer_that_is_not_written_gets_no_sizes():
+    stub = CRASHES.replace("return query * states, None", "raise NotImplementedError()")
+    text = panel.text(verdict_on(stub))
+    assert "It is not implemented yet." in text and "Here B" not in text
+
+
+@pytest.mark.parametrize(
+    ("error", "read"),
+    [
+        ("The size of tensor a (4) must match the size of tensor b (3) at dimension 2", ["4 is B", "3 is D"]),
+        ("mat1 and mat2 shapes cannot be multiplied (28x3 and 5x9)", ["28 is B·T", "3 is D", "5 is S"]),
+        ("Expected size to be: [4, 3] but got: [4, 5].", ["4 is B", "3 is D", "5 is S"]),
+        ("shape '[4, 6]' is invalid for input of size 84", ["4 is B"]),
+        ("operands could not be broadcast together with shapes (4,7) (5,)", ["4 is B", "7 is T", "5 is S"]),
+        ("(size 4 is different from 3)", ["4 is B", "3 is D"]),
+        ("forward() takes 3 positional arguments but 4 were given", []),
+        ("Dimension out of range (expected to be in range of [-3, 2], but got 3)", []),
+    ],
+)  # fmt: skip
+def test_only_numbers_that_are_sizes_are_read(error, read):
+    assert crashes.numbers_read(error, SIZES) == read
+
+
+def test_a_size_that_two_axes_share_is_not_read():
+    assert crashes.numbers_read("tensor a (4) and tensor b (3)", {**SIZES, "S": 4}) == ["3 is D"]
+
+
+def test_a_heads_share_of_the_features_is_read():
+    sizes = {"B": 2, "T": 4, "D": 6, "S": 5, "num_heads": 2}
+    assert crashes.numbers_read("tensor a (3)", sizes) == ["3 is D/num_heads"]
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [e.id for e in register.exercises() if e.kind == "code" and e.id not in WITHOUT_TENSORS],
+)
+def test_every_exercise_with_tensors_names_its_sizes(exercise):
+    entry = register.exercise(exercise)
+    asks = judge.make_plan(exercise).flat
+    assert all(crashes.axes(entry.signature, ask) for ask in asks)
+
+
+def test_arguments_of_a_constructor_are_sizes_too():
+    ask = judge.make_plan("single-query-attention").flat[0]
+    signature = register.exercise("single-query-attention").signature
+    assert crashes.axes(signature, ask) == {
+        "B": 10,
+        "dec": 3,
+        "S": 6,
+        "2*enc": 4,
+        "enc_hid_dim": 2,
+        "kq_dim": 5,
+    }
