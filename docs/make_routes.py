@@ -41,7 +41,7 @@ def text() -> str:
         "",
         "## The notebooks",
         "",
-        "| notebook | after it you can | minutes | points | core | from |",
+        "| notebook | after it you can | minutes | points | core | grew out of |",
         "| --- | --- | ---: | ---: | ---: | --- |",
     ]
     for entry in register.notebooks():
@@ -56,7 +56,8 @@ def text() -> str:
         "",
         f"Together about {total / 60:.0f} hours. Minutes are for a student who has used PyTorch "
         "before, without the `full` budget. *Core* are the points of the exercises that later "
-        "notebooks build on; a short course may leave out the others.",
+        "notebooks build on; a short course may leave out the others. The last column names the "
+        "exercise sheets, numbered 000 to 004, that the course grew out of.",
         "",
     ]
     for title, about, names, which in ROUTES:

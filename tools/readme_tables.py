@@ -12,7 +12,7 @@ MARKS = re.compile(r"(<!-- notebooks:[^\n]*-->\n).*?(<!-- end -->)", re.S)
 
 def table() -> str:
     lines = [
-        "| notebook | minutes | points | afterwards you can | from |",
+        "| notebook | minutes | points | afterwards you can | grew out of |",
         "| --- | --- | --- | --- | --- |",
     ]
     for n in register.notebooks():

@@ -14,12 +14,14 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SERVERS = {"make lab": "make --dry-run lab", "jupyter lab": "jupyter lab --version"}
 
 
-def commands_in(guide: str) -> list[str]:
-    text = (DOCS / guide).read_text(encoding="utf-8")
+def commands_in(guide: str, folder: Path = DOCS) -> list[str]:
+    """The lines of a page's `sh` blocks, without the comments at their ends."""
+    text = (folder / guide).read_text(encoding="utf-8")
     lines = [
         line for kind, body in BLOCK.findall(text) if kind == "sh" for line in body.split("\n")
     ]
-    return [SERVERS.get(line, line) for line in lines if line]
+    commands = [line.partition("  #")[0].rstrip() for line in lines]
+    return [SERVERS.get(command, command) for command in commands if command]
 
 
 def follow(commands: list[str], folder: Path, pythonpath: Path = ROOT) -> str:

@@ -4,8 +4,12 @@ import re
 import shutil
 import sys
 
+import pytest
+
 from course_utils import register
 from tests.instructor.guides import DOCS, ROOT, commands_in, follow
+
+NAME = "03_attention"
 
 
 def test_the_students_guide(tmp_path):
@@ -14,6 +18,34 @@ def test_the_students_guide(tmp_path):
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     said = follow(commands_in("students.md"), tmp_path)
     assert "install.py" in said and "open_lab.py" in said
+
+
+@pytest.mark.box
+@pytest.mark.slow
+def test_the_five_commands_of_the_readme(demonstration, tmp_path):
+    shutil.make_archive(tmp_path / "submissions", "zip", demonstration[0] / "handed_in" / NAME)
+    shutil.copy(demonstration[0] / "roster.csv", tmp_path)
+    commands = commands_in("README.md", ROOT)
+    assert len(commands) == 5
+    steps = [command.split()[:2] for command in commands]
+    assert steps.index(["jupyter", "lab"]) < steps.index(["autograder", "feedback"])
+    follow(commands, tmp_path)
+    assert (tmp_path / "reports" / f"{NAME}.html").is_file()
+    assert len(list((tmp_path / "feedback").glob(f"*/{NAME}/{NAME}.html"))) == 13
+    assert (tmp_path / "grades_canvas.csv").is_file()
+
+
+def test_every_message_that_the_instructors_guide_quotes_is_one_that_the_code_prints():
+    guide = (DOCS / "instructors.md").read_text(encoding="utf-8")
+    table = guide.partition("| the command says | do |")[2]
+    quoted = [words for row in table.splitlines() for words in re.findall(r"\*([^*]+)\*", row[:90])]
+    code = " ".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "autograder").rglob("*.py")
+    )
+    code = re.sub(r'"\s+f?"', "", code)
+    assert len(quoted) >= 6
+    for message in quoted:
+        assert all(part.strip() in code for part in message.split("…")), message
 
 
 def test_the_routes_are_what_the_register_says():
