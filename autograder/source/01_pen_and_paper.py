@@ -27,8 +27,8 @@ from course_utils import check, ready
 from course_utils.by_hand import practice
 
 # %% [markdown]
-# **The numbers.** All matrices of this notebook come from `given`. Leave `student_id` empty.
-# Only if your instructor gives every student numbers of their own, put your id between the quotes.
+# **The numbers.** All matrices of this notebook come from `given`. Run the cell. If it asks for
+# your id, put it between the quotes and run the cell again; otherwise leave `student_id` empty.
 
 # %%
 student_id = ""

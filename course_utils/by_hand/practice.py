@@ -95,7 +95,9 @@ def my_numbers(student_id: str = "") -> Numbers:
     if not own_numbers():
         return COURSE
     if not plain_id(student_id):
-        _show("Every student has numbers of their own here: put your id into `student_id`.")
+        _show(
+            "Every student has different numbers here: put your id into `student_id`, between the quotes."
+        )
     return numbers_of(student_id)
 
 

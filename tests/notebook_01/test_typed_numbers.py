@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from autograder.grading.releases import release_notebook
 from course_utils.by_hand import practice
 from course_utils.checks import judge
 from tests.notebook_01.answers import verdict
@@ -92,6 +93,13 @@ def test_the_notebook_asks_for_an_id_where_it_needs_one(own_numbers, capsys):
     practice.my_numbers("")
     assert "put your id into `student_id`" in capsys.readouterr().out
     assert practice.my_numbers("ada").q.tolist() == practice.numbers_of("ADA").q.tolist()
+
+
+def test_the_text_of_the_notebook_agrees_with_the_cell_that_asks_for_an_id():
+    cells = release_notebook("01_pen_and_paper").cells
+    (text,) = [c.source for c in cells if "**The numbers.**" in c.source]
+    assert "If it asks for\nyour id, put it between the quotes" in text
+    assert "otherwise leave `student_id` empty" in text
 
 
 def test_answers_to_other_numbers_are_flagged(own_numbers):
