@@ -25,7 +25,7 @@ from autograder.nbgrader_parts.configuration import alembic_on_path, for_course
 
 # the address that course directories use: feedback.configure(c)
 from autograder.nbgrader_parts.configuration import feedback_settings as configure  # noqa: F401
-from autograder.nbgrader_parts.marks import is_extra, number
+from autograder.nbgrader_parts.marks import is_extra, shown
 from course_utils import register
 
 
@@ -49,9 +49,9 @@ class FeedbackSheet(NbGraderPreprocessor):
         resources["feedback"] = {
             "title": _title(about["assignment"]),
             "name": name or about["student"],
-            "score": number(max(0.0, about["score"])),
-            "max_score": number(about["max_score"] - extra),
-            "penalty": number(about["late_penalty"]) if about["late_penalty"] else "",
+            "score": shown(max(0.0, about["score"])),
+            "max_score": shown(about["max_score"] - extra),
+            "penalty": shown(about["late_penalty"]) if about["late_penalty"] else "",
             "waiting": sum(e["waiting"] for e in exercises),
             "solved": len(complete),
             "exercises": exercises,
@@ -84,8 +84,8 @@ def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, 
         "anchor": exercise,
         "title": _exercise_title(exercise),
         "written": written,
-        "score": number(grade.score or 0.0),
-        "points": number(grade.max_score),
+        "score": shown(grade.score or 0.0),
+        "points": shown(grade.max_score),
         "most": grade.max_score,
         "extra": is_extra(marks["grade_id"]),
         "share": f"{share:.3f}",

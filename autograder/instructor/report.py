@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from autograder.grading.record import RunRecord, SubmissionRecord
-from autograder.nbgrader_parts.marks import Sheet, mean_score, number, so_far
+from autograder.nbgrader_parts.marks import Sheet, mean_score, shown, so_far
 from autograder.wording import counted
 from course_utils import register
 from course_utils.figures import theme
@@ -62,7 +62,7 @@ def render(
         best_sentence=_hardest(exercises),
         tiles=[
             (_mean(there), f"points on average{so_far(there)}, of {max_score:g}"),
-            (number(round(statistics.median(scores), 2)), f"points is the median{so_far(there)}"),
+            (shown(statistics.median(scores)), f"points is the median{so_far(there)}"),
             (str(waiting), "with written answers to mark"),
             (str(len(flagged)), "flagged for a person"),
             (str(len(repaired)), "repaired by intake"),
@@ -91,7 +91,7 @@ def summary(sheets: list[Sheet], max_score: float, records: dict[str, Submission
 
 
 def _mean(sheets: list[Sheet]) -> str:
-    return number(round(mean_score(sheets), 2))
+    return shown(mean_score(sheets))
 
 
 def _late_tile(sheets: list[Sheet], due: datetime) -> tuple[str, str]:
@@ -122,11 +122,11 @@ def _bins(scores: list[float], most: float) -> list[dict]:
         low, high = edges[place], edges[place + 1]
         first, last = place == 0, place == count - 1
         inside = [s for s in scores if (first or s > low) and (last or s <= high)]
-        start = "0" if first else f"more than {number(low)}"
+        start = "0" if first else f"more than {shown(low)}"
         bins.append(
             {
-                "label": f"{start} to {number(high)} points",
-                "short": number(round(high, 1)),
+                "label": f"{start} to {shown(high)} points",
+                "short": shown(round(high, 1)),
                 "count": len(inside),
             }
         )
@@ -151,8 +151,8 @@ def _exercises(sheets: list[Sheet]) -> list[dict]:
                 "title": entry.title if entry else name,
                 "written": own[0].written,
                 "extra": bool(entry and entry.extra),
-                "points": number(most),
-                "mean": number(round(mean, 2)),
+                "points": shown(most),
+                "mean": shown(mean),
                 "share": f"{mean / most:.3f}",
                 "percent": round(100 * mean / most),
                 "full": sum(mark.score >= most - 1e-9 for mark in marked),
@@ -238,9 +238,9 @@ def _row(sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None) -
     cells = []
     for exercise in exercises:
         mark = marks.get(exercise["id"])
-        cells.append("" if mark is None else "waits" if mark.waiting else number(mark.score))
-    late = f"−{number(sheet.penalty)}" if sheet.penalty else "late" if sheet.seconds_late else ""
-    score = number(sheet.score) if sheet.submitted else "not graded" if record else "nothing"
+        cells.append("" if mark is None else "waits" if mark.waiting else shown(mark.score))
+    late = f"−{shown(sheet.penalty)}" if sheet.penalty else "late" if sheet.seconds_late else ""
+    score = shown(sheet.score) if sheet.submitted else "not graded" if record else "nothing"
     flagged = bool(record and record.flags)
     return {"name": sheet.name, "cells": cells, "late": late, "score": score, "flagged": flagged}
 
@@ -249,7 +249,7 @@ def _run(run: RunRecord) -> dict:
     return {
         "started": run.started.replace("T", " ").removesuffix("+00:00") + " UTC",
         "submissions": run.submissions,
-        "seconds": number(run.seconds),
+        "seconds": shown(run.seconds),
         "place": "on this machine" if run.where == "local" else f"on the cluster {run.where}",
         "isolation": "each in a box" if run.isolation == "box" else "without a box (--unsafe)",
         "seeds": run.seeds,

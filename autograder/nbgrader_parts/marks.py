@@ -163,6 +163,11 @@ def number(value: float) -> str:
     return f"{round(value, 3):g}"
 
 
+def shown(value: float) -> str:
+    """Points on a page for people: 2, 2.5, 2.33."""
+    return f"{round(value, 2):g}"
+
+
 def _cells(gradebook: Gradebook, assignment: str) -> list[GradeCell]:
     notebooks = gradebook.find_assignment(assignment).notebooks
     return [cell for notebook in notebooks for cell in notebook.grade_cells]

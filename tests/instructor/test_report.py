@@ -69,6 +69,12 @@ def test_points_are_so_far_while_an_answer_waits():
     assert "so far" not in page_of()
 
 
+def test_points_on_the_page_have_two_decimals_at_most():
+    page = page_of(sheets=[sheet("ann", 73 / 7), sheet("bob", 8.0)])
+    assert rows(page)[0][-1] == ["10.43"]
+    assert not re.search(r"\d\.\d{3}", page.partition('<h2 id="marks">')[2])
+
+
 def test_late_work_comes_with_the_due_date_and_the_days_or_not_at_all():
     assert "handed in late" not in page_of()
     late = [sheet("ann", 4.0, late=30 * 3600), sheet("bob", 8.0)]
