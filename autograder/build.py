@@ -130,7 +130,11 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
             "Write {{points}} there."
         )
     title.source = f"{_badge(entry.name)}\n\n{title.source}".strip()
-    return [title, _setup_cell(), _parameters_cell(), *rest, *_closing_cells(entry)]
+    trains = any(
+        cell.cell_type == "code" and re.search(r"\bbudget\b", cell.source) for cell in rest
+    )
+    parameters = [_parameters_cell()] if trains else []
+    return [title, _setup_cell(), *parameters, *rest, *_closing_cells(entry)]
 
 
 def _fill_in(where: str, notebook: str, source: str) -> str:

@@ -72,7 +72,7 @@ def run_one(
             papermill.execute_notebook(
                 str(path),
                 str(output),
-                parameters={"budget": budget},
+                parameters={"budget": budget} if _has_a_budget(path) else None,
                 cwd=folder,
                 kernel_name="python3",
                 progress_bar=False,
@@ -90,6 +90,12 @@ def run_one(
                 suffix = "" if solved else "_unsolved"
                 nbformat.write(done, keep / f"{name}{suffix}.ipynb")
     return NotebookRun(name, solved, time.monotonic() - started, points, possible, problem)
+
+
+def _has_a_budget(path: Path) -> bool:
+    """Whether the notebook trains something; papermill warns about a parameter that nobody uses."""
+    cells = nbformat.read(path, as_version=4).cells
+    return any("parameters" in cell.metadata.get("tags", []) for cell in cells)
 
 
 def _kernel_settings(folder: Path) -> dict:

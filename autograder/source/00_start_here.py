@@ -12,15 +12,15 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - tell whether your environment has all that the course needs,
-# - do an exercise and read what its check says,
+# - tell whether your environment has everything that the course needs,
+# - do an exercise and read the result of its check,
 # - hand in a notebook.
 
 # %% [markdown]
 # ## 1 Is everything here?
 #
 # Run the cell below: click into it and press **Shift+Enter**.
-# Each line that starts with ✗ says what to do.
+# Each line that starts with ✗ tells you what to do.
 
 # %% tags=["setup"]
 import torch
@@ -37,7 +37,7 @@ environment_check()
 #
 # 1. Read the text and the example.
 # 2. Replace `raise NotImplementedError()` by your own code, and run the cell.
-# 3. Run the check below it. It says what holds, what does not, and gives one hint.
+# 3. Run the check below it. It lists what is right and what is not, and gives one hint.
 # 4. Change your code and check again, as often as you like.
 #
 # The check looks only at what your code *does*. Names and style inside are up to you.
@@ -103,11 +103,11 @@ if ready("weighted-average"):
 # %% [markdown]
 # ## 3 Long cells and budgets
 #
-# Some cells train a model. Their heading says how long that takes on two CPU cores.
-# The variable `budget`, near the top of each notebook, sets how much is trained: `"smoke"` takes
-# seconds and learns little, `"quick"` takes minutes, `"full"` gives the published figures.
+# From notebook 02 on, some cells train a model. Their headings say how long that takes on two CPU
+# cores. The variable `budget`, near the top of those notebooks, sets how much is trained: `"smoke"`
+# takes seconds and learns little, `"quick"` takes minutes, `"full"` gives the published figures.
 #
-# You can stop a training at any time with the ■ button: what was learned so far is kept.
+# You can stop training at any time with the ■ button: the model keeps what it has learned so far.
 
 # %% [markdown]
 # ## 4 How to hand in

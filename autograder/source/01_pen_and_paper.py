@@ -47,6 +47,18 @@ from course_utils.figures.pen_and_paper import one_query
 one_query()
 
 # %% [markdown]
+# ### Drag it first
+#
+# Drag the query towards a key and then further out in the same direction: which weight grows, and
+# where does the output go? Then solve the first two challenges, *Copy* and *Average*, before you
+# compute anything.
+
+# %%
+from course_utils import playground
+
+playground.show()
+
+# %% [markdown]
 # ### The loop first
 #
 # A small example: three rows of size 2, and a query. Three steps.
@@ -80,7 +92,7 @@ small_weights
 [sum(p * row[c] for p, row in zip(small_weights, rows)) for c in range(2)]
 
 # %% [markdown]
-# The same with tensors, in one line a step:
+# The same with tensors, one line per step:
 
 # %%
 R, r = torch.tensor(rows), torch.tensor(query)
@@ -99,8 +111,8 @@ practice.show(X=given.X, q=given.q)
 
 # %% [markdown]
 # Put a number in each place, to three decimals: the scaled scores, the probabilities, and the
-# output. (A vector is written as a row here, whichever way it stands.) The three dots stand for a
-# number that is still missing; the rest is checked all the same.
+# output. (Vectors are written as rows here.) Leave the three dots where a number is still missing;
+# the rest is checked all the same.
 
 # %% nbgrader={"grade_id": "single-query-numbers", "solution": true}
 scores = [..., ..., ..., ...]
@@ -131,8 +143,8 @@ result.points
 # 2. Multiply the query by 10. What becomes of the weights? Then set it to zeros.
 # 3. Change a number of `K`: the weights move. Undo. Change a number of `V`: they don't. Why?
 #
-# The exercise's matrices are in the menu *Start from*, to compare step by step once you have an
-# answer of your own.
+# The exercise's matrices are in the menu *Start from*, to compare step by step once you have your
+# own answer.
 
 # %%
 from course_utils.widgets import attention_editor
@@ -142,9 +154,10 @@ attention_editor(Q=[query], K=rows, V=rows)
 # %% [markdown]
 # ### Why divide by $\sqrt d$?
 #
-# Long vectors have large dot products: with $d$ entries of variance 1, their spread is $\sqrt d$.
-# Large scores make the softmax nearly hard, and its gradient nearly zero. Take the tick away from
-# *divide by √d* and let $d$ grow. Watch the weights, then the gradient.
+# Long vectors have large dot products. If all entries of both vectors are independent, with mean 0
+# and variance 1, the dot product has the standard deviation $\sqrt d$. Large scores make the softmax
+# nearly hard, and its gradient with respect to the scores nearly zero. Untick *divide by √d* and let
+# $d$ grow. Watch the weights, then the gradient.
 
 # %%
 from course_utils.widgets import softmax_explorer
@@ -321,7 +334,7 @@ attention_editor(
 # ## 4 Two heads
 #
 # One softmax gives one set of weights for each query. A second **head** looks a second time, with
-# matrices of its own. The outputs stand side by side, and $W_O$ mixes them.
+# other matrices. The outputs are joined side by side, and $W_O$ mixes them.
 
 # %%
 from course_utils.figures.pen_and_paper import two_heads
@@ -364,8 +377,9 @@ result = hidden_check("two-heads-numbers")
 result.points
 
 # %% [markdown]
-# Two heads, two maps. In head 2 a score is a product of two sums: tokens with a large sum, of
-# either sign, look at each other.
+# Two heads, two maps. In head 2 a score is proportional to the product of two sums. It is large when
+# both sums are large and **have the same sign**, and negative when the signs differ. Work out the sum
+# of each row of X, and predict which token looks at which before you run the cell.
 
 # %%
 if ready("two-heads-numbers"):
@@ -437,7 +451,7 @@ if ready("attention-by-hand"):
 # ### With heads
 #
 # Each head $h$ has its own matrices $W_Q^{(h)}$, $W_K^{(h)}$ of shape `[D, d]` and $W_V^{(h)}$ of
-# shape `[D, dv]`. A token is a row $x_i$, so it stands on the left: $x_i W$. There is only one
+# shape `[D, dv]`. A token is a row $x_i$, so it is on the left: $x_i W$. There is only one
 # $W_O$, for all heads together, of shape `[H*dv, do]`.
 #
 # $$s_{ij}^{(h)} = \frac{(x_i W_Q^{(h)}) \cdot (x_j W_K^{(h)})}{\sqrt d} \qquad
@@ -505,8 +519,8 @@ if ready("multi-head-by-hand"):
 # ### 6.1 Copying
 #
 # When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
-# The distance to the goal is shown below the matrices. Once it is solved, a line to copy stands there
-# too: you will need it in section 7.
+# The distance to the goal is shown below the matrices. Once it is solved, a line to copy appears
+# there too: you will need it in section 7.
 
 # %%
 copy_editor = attention_editor(challenge="copy-one")
@@ -825,4 +839,4 @@ task.check(scores=[0, 0, 0, 0])
 # - The scale $\sqrt d$ keeps the softmax soft. Each **row** of the map sums to one.
 # - Rows or columns: $xW$ and $A h$ are the same with $W = A^\top$.
 # - The direction of a query says where to look, its length how firmly.
-# - One head has one softmax; several heads can look for several things, and stand more noise.
+# - One head has one softmax; several heads can look for several things, and cope with more noise.

@@ -67,6 +67,16 @@ def test_another_address_gives_no_badge_and_the_commands_say_so(monkeypatch, tmp
     assert "no Colab badge" in said.output and "https://gitlab.com/uni/course" in said.output
 
 
+def test_only_a_notebook_that_trains_has_a_cell_for_the_budget(sources):
+    def budgets() -> list[str]:
+        cells = build.read_source(build.SOURCES / "00_start_here.py").cells
+        return [c.source for c in cells if "parameters" in c.metadata.get("tags", [])]
+
+    assert budgets() == []
+    sources(GOOD + "\n\n# %%\nprint(budget)\n")
+    assert len(budgets()) == 1
+
+
 def test_points_come_from_the_register_alone():
     notebook = json.loads(build.build(["03_attention"])["03_attention"])
     points = [
@@ -171,7 +181,7 @@ def test_a_stale_notebook_is_named_with_its_cell(tmp_path):
     edited = built["00_start_here"].replace("environment_check()", "environment_check( )")
     (tmp_path / "00_start_here.ipynb").write_text(edited, encoding="utf-8")
     (problem,) = build.stale(built, tmp_path)
-    assert "00_start_here.ipynb is stale at cell 6" in problem
+    assert "00_start_here.ipynb is stale at cell 5" in problem
 
 
 def test_typed_answers_keep_their_empty_places_and_raise_nothing():
