@@ -14,7 +14,7 @@
 # After this notebook you can
 # - write dot-product attention as a PyTorch module,
 # - say what it does for an RNN, with numbers that you measured,
-# - read an attention map, and say what it does not tell.
+# - read an attention map, and say what it does not show.
 
 # %% tags=["setup"]
 import torch
@@ -125,14 +125,15 @@ context
 #
 # {{exercise dot-prod-attention}}
 #
-# Write the four lines of the table for whole batches at once, without loops over steps.
+# Write the four lines of the table for whole batches. A loop over the steps is allowed, but products of
+# batches of matrices do all steps at once: they are shorter and much faster.
 #
 # - `query` has the shape `[B, T, D]`: the decoder's outputs at all `T` target steps.
 # - `states` has the shape `[B, S, D]`: the encoder's states.
 # - Return the attentional hidden states `[B, T, D]` and the weights `[B, T, S]`, in this order.
 # - There is no scale, and $W_c$ is one linear layer that you make in `__init__`.
 #
-# Useful: `a @ b` and `torch.bmm` multiply batches of matrices, `x.transpose(1, 2)` turns two axes,
+# Useful: `a @ b` and `torch.bmm` multiply batches of matrices, `x.transpose(1, 2)` swaps two axes,
 # `torch.softmax(x, dim=...)`, `torch.cat([...], dim=...)`. Write the shape behind each line as a
 # comment; most mistakes show there.
 
@@ -183,14 +184,18 @@ if ready("dot-prod-attention"):
         print(f"{name:>15}  {shares['characters']:7.1%}  {shares['strings']:7.1%}")
 
 # %% [markdown]
-# One run is one run. This is what five seeds gave on the quick budget, measured by
-# `benchmarks/reversal.py`. The document this task comes from reports 82.1% without and 99.9% with
-# attention; ours does better without it, because the learning rate was chosen for that model and
-# falls during training. The gap that is left is not a matter of tuning.
+# One run is one run. This is what five seeds gave us on the quick budget (30 epochs). Another course
+# reports 82.1% without and 99.9% with attention for this task. Ours does better without it, because
+# the learning rate was chosen for that model and falls during training.
 
 # %%
 for name, figures in reversal.measured().items():
     print(f"{name:>12}: letters {figures['characters']}, strings {figures['strings']}")
+
+# %% [markdown]
+# Much of the gap is a matter of training time. With 90 epochs instead of 30, one seed without attention
+# rose from 72% to 94% of the strings. What attention gives here is speed and certainty: within 30 epochs
+# each of its five seeds got at least 99.9% of the strings.
 
 # %% [markdown]
 # ## 3 Where does it look?
@@ -212,19 +217,22 @@ if ready("dot-prod-attention"):
 #
 # {{exercise reversal-map}}
 #
-# Is this the pattern you expected? Say which one it is and why the task asks for it. Then look for
-# a row that is *not* sharp, and say how the model can be right there all the same.
+# Is this the pattern you expected? Say which one it is and why the task asks for it. Are the peaks
+# exactly where you expected them? Then look for a row that is *not* sharp, and say how the model can be
+# right there all the same.
 
 # %% [markdown] nbgrader={"grade_id": "reversal-map", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# The anti-diagonal: step t needs the letter at position S - t + 1, so the largest weight of each
-# row moves from the last column to the first. It need not be sharp everywhere. An LSTM state
-# holds its neighbours too, so a state next to the right one can serve, and where letters repeat
-# several states carry the same answer.
+# The anti-diagonal, or a line next to it: step t needs the letter at position S - t + 1, so the
+# largest weight moves from the last columns to the first. In many runs most peaks are one column to the
+# right of the anti-diagonal (after 12 epochs, about three rows in four for three seeds, with more than
+# 99% of the letters right). That is no bug: state h_{s+1} has read letter s too. It need not be sharp
+# everywhere, since neighbouring states can serve, and where letters repeat several states carry the same
+# answer.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# - half a point: the anti-diagonal (or: attention runs backwards through the source), because output
-#   step t is the source letter at position S - t + 1;
+# - half a point: the anti-diagonal or a line beside it (or: attention runs backwards through the source),
+#   because output step t is the source letter at position S - t + 1;
 # - half a point: a row that is not sharp can be right because a state also carries its neighbours, or
 #   because letters repeat. Accept any reason that fits the student's own map.
 # === END MARK SCHEME ===
@@ -258,9 +266,10 @@ if ready("dot-prod-attention"):
     )
 
 # %% [markdown]
-# Inside the grey band attention solves the task. Beyond it, both fall. The states are enough for a
-# string of any length, but the *query* must know where the decoder stands, and it has learned to
-# count only so far. Attention removes the bottleneck; it does not remove every limit of an RNN.
+# After the quick budget, attention solves the task inside the grey band. Beyond it, both fall. There is a
+# state for every letter of a string of any length, but the *query* must know how far the decoder has come,
+# and it has learned to count only so far. Attention removes the bottleneck; it does not remove every limit
+# of an RNN.
 
 # %% [markdown]
 # ## 5 One formula, many attentions
@@ -277,7 +286,7 @@ if ready("dot-prod-attention"):
 # | scaled | $q \cdot k_i / \sqrt{D}$ | the same, with smaller scores |
 # | general | $(W q) \cdot k_i$ | query and key, which may have different meanings |
 # | additive | $v \cdot \tanh(W q + U k_i)$ | query and key, through a small network |
-# | linear | $w_i \cdot q + b_i$ | the query and the *place* $i$ alone: the keys are weights |
+# | linear | $w_i \cdot q + b_i$ | the query and the *place* $i$ alone: the keys are parameters |
 #
 # The linear one is what an early translation demo used: it can learn "now look at place 7", but
 # never "look for an a".
@@ -301,8 +310,10 @@ for sharpness in (1, 5, 50):
 # %% [markdown]
 # ### Side by side (about two minutes)
 #
-# Ten epochs each, the same settings. The last row has no softmax at all: the scores are the weights,
-# and nothing keeps their sum at one.
+# Ten epochs each, with the same sizes and learning rate. The last row has no softmax at all: the scores
+# are the weights, and nothing keeps their sum at one. The rows differ in more than the score: *scaled* and
+# *general* change the query before it is joined with the context too, and the last three join without
+# $\tanh(W_c\,[c; s])$.
 
 # %%
 if ready("dot-prod-attention"):
@@ -334,14 +345,14 @@ if ready("dot-prod-attention"):
 
 # %% [markdown]
 # Read the curves with care: ten epochs, one seed, one task. Scores that compare query and key let
-# the decoder *find* its letter. Linear scores must *count* to it, from the decoder's state alone.
-# Without the softmax the sums can grow as they like; whether that hurts here, your own curve says.
-# The lecture this comes from only conjectures that the normalisation matters for stability.
+# the decoder *find* its place. Linear scores must *count* to it, from the decoder's state alone. Here
+# counting is enough: after 30 epochs two of our seeds with linear scores got more than 99% of the strings.
+# Without the softmax the sums can grow without limit; your own curve shows whether that hurts here.
 
 # %% [markdown]
 # ## Summary
 #
 # - Attention keeps all the encoder's states and lets each step choose: compare, normalise, mix, join.
-# - It turns most letters right into nearly all of them right, with the same sizes and time.
-# - Its map shows *what* the model uses, here the anti-diagonal, and not *why*.
+# - With it, the model gets nearly all letters right after epochs in which it got most of them without.
+# - Its map shows *what* the model uses, here a line along the anti-diagonal or just beside it, and not *why*.
 # - The score is a choice; dot products are the plainest one that looks at both query and key.

@@ -14,7 +14,7 @@
 # After this notebook you can
 # - write single-query scaled dot-product attention, and train a translator with it,
 # - read its attention diagrams, and say what they do not show,
-# - compare attention mechanisms fairly: several runs, means, and no more than they tell,
+# - compare attention mechanisms fairly: several runs, means, and no claim beyond them,
 # - search for a translation with a beam.
 
 # %% tags=["setup"]
@@ -50,10 +50,10 @@ from course_utils.translation import (
 # **Multi30k** has 29,000 captions of photographs, each in German and English (Elliott et al. 2016),
 # and in French (Elliott et al. 2017). The next cell takes them from the folder that the environment
 # variable `COURSE_DATA` names, or from your cache, or downloads them once (2 MB). Without a network
-# it uses the course's **built-in corpus**: German sentences from a small grammar. A line says which
+# it uses the course's **built-in corpus**: German sentences from a small grammar. The cell prints which
 # one you have.
 #
-# For French, write `"fr"`.
+# For French, write `"fr"`. (The built-in corpus has no French: without a network you get German.)
 
 # %%
 source_language = "de"
@@ -88,7 +88,7 @@ print("and should say    ", [data.target_vocabulary.words[n] for n in batch.want
 # %% [markdown]
 # ### Words move
 #
-# German puts verbs where English does not. Its separable verbs stand in two places: *hebt … auf*
+# German puts verbs where English does not. Its separable verbs are split over two places: *hebt … auf*
 # is one verb, "picks up". In a clause with *weil* or *dass* the verb comes last. The built-in corpus
 # knows which words belong together. In this picture they are the bright cells:
 
@@ -122,8 +122,8 @@ draw_attention(german, english, gold, title="which words belong together")
 # The **decoder** is a GRU that reads what it has written so far. It starts from the whole sentence,
 # and looks at the source after each step:
 #
-# $$d_0 = h_{\text{sent}} \quad(8)\qquad b_i = E_t m_i \quad(9)\qquad
-#   d_i = \mathrm{GRU}(b_i, d_{i-1}) \quad(10)$$
+# $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
+#   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$
 # $$a_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(11)\qquad
 #   P(m_{i+1}) = \mathrm{softmax}(W_d[a_i, d_i] + b_d) \quad(12)$$
 
@@ -133,7 +133,9 @@ from course_utils.figures.translator import slides_diagram, translator_diagram
 translator_diagram()
 
 # %% [markdown]
-# All of that is given, except $\mathrm{Attn}$. Two simple ones are given too:
+# All of that is given, except $\mathrm{Attn}$. ($W_d$ is a product of two matrices here, and the second
+# is $E_t$, the target's embeddings: what a word is like is learned once, not twice. That is called a
+# *tied* readout.) Two simple kinds of attention are given too:
 #
 # - `Dummy` returns zeros: it attends to nothing.
 # - `MeanPool` returns the mean of the states: it attends to everything alike.
@@ -158,23 +160,23 @@ print("context", list(context.shape), " weights", list(weights.shape))
 # state to a key. Values are the states as they are:
 #
 # $$q = W_q d_i \quad(13)\qquad k_t = W_k h_t \quad(14)\qquad v_t = h_t \quad(15)$$
-# $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{d})}{\sum_j \exp(q\cdot k_j/\sqrt{d})} \quad(1)\qquad
+# $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{n})}{\sum_j \exp(q\cdot k_j/\sqrt{n})} \quad(1)\qquad
 #   a = \sum_t \alpha_t v_t \quad(2)$$
 #
-# Here it is for **one** sentence with three words, one number at a time; $d$ is the size of queries
-# and keys:
+# Here it is for **one** sentence with three words, one number at a time. $n$ is the size of queries
+# and keys, `kq_dim` in code. (Notebook 01 calls it $d$; here $d_i$ is the decoder's state.)
 
 # %%
 torch.manual_seed(0)
-d = 2
-W_q, W_k = torch.randn(d, 3), torch.randn(d, 4)
+kq_dim = 2
+W_q, W_k = torch.randn(kq_dim, 3), torch.randn(kq_dim, 4)
 one_hidden, three_states = torch.randn(3), torch.randn(3, 4)
 
 q = W_q @ one_hidden
 scores = []
 for state in three_states:
     k = W_k @ state
-    scores.append(float(q @ k) / math.sqrt(d))
+    scores.append(float(q @ k) / math.sqrt(kq_dim))
 total = sum(math.exp(score) for score in scores)
 alpha = [math.exp(score) / total for score in scores]
 a = sum(weight * state for weight, state in zip(alpha, three_states))
@@ -193,7 +195,7 @@ print("context", [round(value, 3) for value in a.tolist()])
 # - `attended_val`, `[B, 2 * enc_hid_dim]`, and
 # - `alpha`, `[B, S]`.
 #
-# `torch.bmm` multiplies matrices batch by batch; `einsum` and `@` do as well.
+# `torch.bmm` multiplies matrices batch by batch; `einsum` and `@` do so too.
 
 
 # %% nbgrader={"grade_id": "single-query-attention", "solution": true}
@@ -234,7 +236,7 @@ result = hidden_check("single-query-attention")
 result.points
 
 # %% [markdown]
-# ## 3 Training (about 8 minutes on two CPU cores)
+# ## 3 Training (quick: our runs took 11 to 12 minutes of CPU time)
 #
 # Your module is written for one target step. While training, all steps are known, and because this
 # decoder attends *after* the recurrent step, no step waits for the attention of another. So the
@@ -260,11 +262,15 @@ if ready("single-query-attention"):
     display(history.plot())
 
 # %% [markdown]
-# **Perplexity** is the exponential of the loss a word: between how many words the model is, so to
-# say, in doubt. **BLEU** counts how many words, pairs, triples and quadruples of a translation are
-# also in the reference. It is counted twice: on lower-cased tokens, as this assignment does, and
-# with sacrebleu's default on plain sentences. The *signature* in brackets says how, so that others
-# can repeat it. Our three runs of the quick budget reached 36.4 to 36.6 on Multi30k.
+# **Perplexity** is the exponential of the loss per word: roughly how many words the model is choosing
+# between. **BLEU** is the geometric mean of four shares: how many words, pairs, triples and quadruples
+# of the translations are also in the references. Short translations would get high shares too easily.
+# So if all translations together have $c$ words, fewer than the $r$ words of the references, BLEU is
+# multiplied by a **brevity penalty**, $e^{1 - r/c}$.
+#
+# It is computed twice: on lower-cased tokens, which is the figure in all tables here, and with
+# sacrebleu's default on plain sentences. The *signature* in brackets records the settings, so that
+# others can repeat it. Our three runs of the quick budget reached 36.4 to 36.6 on Multi30k.
 
 # %%
 if ready("single-query-attention"):
@@ -352,7 +358,7 @@ if ready("single-query-attention"):
         error = aligned_error_rate(small_model, grammar_data)
         print(f"{name:<20} BLEU {found.tokens:5.1f}   alignment error rate {error:.3f}")
     least = best_possible_error_rate(grammar.test.alignments)
-    print(f"One link a word can reach {least:.3f} at best.")
+    print(f"With one link per word the rate can't be lower than {least:.3f}.")
 
 # %% [markdown]
 # `Dummy` and `MeanPool` have no preference, so they make no links: their rate is 1 whatever they
@@ -381,7 +387,7 @@ if ready("single-query-attention"):
 
 # %% [markdown]
 # Its neighbours move as well. So attention to a column is attention to a *place*, with what the
-# encoder has put there: perhaps the word, perhaps its neighbour. A map tells what the model does,
+# encoder has put there: perhaps the word, perhaps its neighbour. A map shows what the model does,
 # not why.
 #
 # ### Question: patterns in the diagrams
@@ -394,7 +400,7 @@ if ready("single-query-attention"):
 
 # %% [markdown] nbgrader={"grade_id": "translation-diagrams", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# Most diagrams follow the diagonal, one bright cell a row, because captions in both languages often
+# Most diagrams follow the diagonal, one bright cell per row, because captions in both languages often
 # have the same order (article, adjective, noun). It leaves the diagonal where German orders words
 # otherwise: the verb at the end of a clause, or the parts of a separable verb, give a cell far to
 # the right, and the rows after it jump back (inversion from subject-object-verb to
@@ -413,13 +419,13 @@ if ready("single-query-attention"):
 # %% [markdown]
 # ## 5 A fair comparison
 #
-# How much does attention help? One run of each is not enough: another seed gives another BLEU. The
-# assignment asks for three runs of each mechanism, with mean and variance.
+# How much does attention help? One run of each is not enough: another seed gives another BLEU. So there
+# are three runs of each mechanism, with mean and variance.
 #
 # Nine runs take more than an hour, so they are the `full` budget. In the quick budget the runs
-# below are ours, measured on Multi30k with the quick recipe by `benchmarks/translation_table.py`.
-# Beside them stand the table of the assignment's sample answer, and the BLEU of another student's
-# published report.
+# below are ours, measured on Multi30k with the quick recipe. Beside them is the BLEU of two published
+# answers to the same task: *sample* is the sample answer of the course that it comes from, *report* is
+# a student's report.
 
 # %%
 from course_utils.translation import (
@@ -480,13 +486,13 @@ if budget == "full" and ready("single-query-attention"):
 # Report mean and variance of test BLEU and of the validation loss for the three mechanisms (your
 # own nine runs, or the measured table and your run). Then discuss:
 # 1. What does each step, from `Dummy` to `MeanPool` to scaled dot-product, add, and why does it help?
-# 2. The published tables differ a lot from each other. What could explain that?
+# 2. The two published columns differ a lot from each other and from ours. What could explain that?
 # 3. The sample answer concludes that scaled attention has the lowest *variance*. Do three runs
 #    support that?
 
 # %% [markdown] nbgrader={"grade_id": "translation-comparison", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# (The student's table of means and variances stands here.)
+# (The student's table of means and variances goes here.)
 #
 # 1. Dummy gives the decoder nothing but the sentence vector in its first hidden state: one vector of
 #    fixed size must hold the whole sentence and survive every step. MeanPool adds the mean of all
@@ -652,7 +658,8 @@ if ready("single-query-attention", "beam-search"):
 
 # %% [markdown]
 # Measured by us on all 1,000 test sentences of Multi30k, with the model of the quick budget.
-# `length_penalty` 1 is the mean a word, 0 the plain sum:
+# `length_penalty` 1 is the mean per word, 0 the plain sum. The plain sum prefers short sentences, and
+# BLEU's brevity penalty makes them pay for it:
 
 # %%
 from course_utils.translation import BEAM_RESULTS, BeamResult
@@ -663,13 +670,13 @@ for row in rows:
     print(f"{row.beam:>4}  {row.length_penalty:>14}  {row.bleu_tokens:.2f}")
 
 # %% [markdown]
-# ## 7 Another decoder: the slides' own, for French
+# ## 7 Another decoder: attention before the step
 #
-# The lecture's demo translates French to English with an earlier kind of attention. It differs in
+# A well-known demo translates French to English with an earlier kind of attention. It differs in
 # three ways:
 # - The scores come from a **linear layer** on the decoder's state and input, one for each of a fixed
 #   number of places. It never looks at the source words to decide where to look: in the terms of
-#   $A(q, K, V)$, the keys are weights.
+#   $A(q, K, V)$, the keys are parameters.
 # - Context and input go through a **ReLU** layer.
 # - It attends **before** the recurrent step. So the context changes the next state, and there is no
 #   way around going step by step.
@@ -679,7 +686,8 @@ slides_diagram()
 
 # %% [markdown]
 # Training it step by step is slow, so it gets short sentences only (**about a minute** in the
-# quick budget). Without a network this is German again.
+# quick budget). It translates **French**, if there is a network; otherwise, and in the smoke budget, it
+# is the built-in corpus and **German** again. The cell prints which one you have.
 
 # %%
 from course_utils.translation import (
@@ -719,7 +727,7 @@ for example, answer in list(zip(short_test, slides_answers))[:3]:
 
 # %% [markdown]
 # Its diagram for the first sentence. Compare it with the ones above: where it looks can depend on
-# how far it has come and on the words written so far, but not on which source word stands where.
+# how far it has come and on the words written so far, but not on where each source word is.
 
 # %%
 example, answer = short_test[0], slides_answers[0]
@@ -729,8 +737,8 @@ draw_attention(tokenise(french.corpus.test.source[example.place]), written, answ
 # %% [markdown]
 # ## Summary
 #
-# - One query, projected; one key and one value for each source word; scores over $\sqrt d$; a softmax.
+# - One query, projected; one key and one value for each source word; scores over $\sqrt n$; a softmax.
 # - Attention beats a mean, and a mean beats one vector: each step gets what it needs.
 # - A diagram shows where a model looks. Columns are places that hold more than their word.
 # - Three runs support a mean, not a variance. Compare within one set-up.
-# - A beam looks ahead. With the sum alone it likes short sentences; divide by the length.
+# - A beam looks ahead. With the sum alone it prefers short sentences; divide by the length.

@@ -44,7 +44,7 @@ self_attention_diagram()
 # ### One score, by hand
 #
 # Take the three states of question 2 in notebook 01. There, vectors were columns and we wrote
-# $q = A_q h$. From here on vectors are **rows**, so the same matrices stand on the right, transposed:
+# $q = A_q h$. From here on vectors are **rows**, so the same matrices are on the right, transposed:
 # $q = h\,W_Q$ with $W_Q = A_q^\top$.
 
 # %%
@@ -87,9 +87,19 @@ print("The second row is the same:", torch.equal(scores[1], scores.new_tensor([1
 torch.softmax(scores[1], dim=-1)
 
 # %% [markdown]
-# A softmax that is that sure has no gradient left: nothing could be learned any more. Dot products
-# grow with the size `d` of their vectors, even when every number in them is small. Look at random
-# vectors with entries of variance 1:
+# A softmax that is that sure has next to no gradient with respect to its scores. $W_V$ can still learn,
+# but $W_Q$ and $W_K$ get nothing, so *where to look* can no longer be learned:
+
+# %%
+learned = [W.clone().requires_grad_() for W in (W_Q, W_K, W_V)]
+output = torch.softmax((X @ learned[0]) @ (X @ learned[1]).T, dim=-1) @ (X @ learned[2])
+(output**2).sum().backward()
+for name, W in zip(("W_Q", "W_K", "W_V"), learned):
+    print(f"{name}: norm of the gradient {W.grad.norm():.1f}")
+
+# %% [markdown]
+# Dot products grow with the size `d` of their vectors, even when every number in them is small. Look at
+# random vectors with independent entries of mean 0 and variance 1:
 
 # %%
 torch.manual_seed(0)
@@ -100,7 +110,8 @@ for d in (4, 64, 1024):
     )
 
 # %% [markdown]
-# So we divide by $\sqrt d$, and the spread is 1 for every size:
+# So we divide by $\sqrt d$, and for such vectors the spread is 1 for every size. (With another mean it is
+# not: entries of mean 1 give dot products near $d$.)
 #
 # $$\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt d}\right) \qquad
 #   \mathrm{output} = \mathrm{weights}\;V$$
@@ -268,7 +279,7 @@ if ready("self-attention", "causal-mask"):
 #
 # $$A(X) \;=\; \mathrm{softmax}\big(X\,W_Q W_K^\top X^\top\big)\;\; X\,W_V$$
 #
-# - **Inside** the softmax stands a *quadratic form*: $X$ comes twice, around one matrix
+# - **Inside** the softmax is a *quadratic form*: $X$ comes twice, around one matrix
 #   $M = W_Q W_K^\top$. The score of positions $t$ and $s$ is $x_t\,M\,x_s^\top$.
 # - **Outside** it is *linear* in $X$: a weighted sum of rows, through $W_V$.
 #
@@ -317,7 +328,7 @@ if ready("self-attention"):
     print("A(PX) = P A(X):", torch.allclose(shuffled, P @ plain, atol=1e-6))
 
 # %% [markdown]
-# Every token gets *the same output as before*, wherever it stands. The outputs move along with the
+# Every token gets *the same output as before*, wherever it is. The outputs move along with the
 # inputs. That is called **permutation equivariance**: $A(PX) = P\,A(X)$.
 #
 # Move the tokens yourself. Then switch the causal mask on, and the positions.
@@ -342,7 +353,7 @@ if ready("self-attention", "causal-mask"):
 
 # %% [markdown]
 # So a causal model can tell *some* order without being told: position 0 sees one token, position 1
-# sees two. It is never said outright where a token stands, though.
+# sees two. It is never told outright where a token is, though.
 
 # %% [markdown]
 # ### Question: the proof
@@ -414,7 +425,7 @@ if ready("self-attention"):
 # %% [markdown]
 # ### At once
 #
-# All heads can work in one product, if the heads get an axis of their own. `view` cuts the last
+# All heads can work in one product, if the heads get a separate axis. `view` cuts the last
 # axis, `transpose` brings the heads to the front:
 
 # %%
@@ -511,7 +522,7 @@ result.points
 # ### Is it PyTorch's?
 #
 # `torch.nn.MultiheadAttention` keeps $W_Q$, $W_K$, $W_V$ stacked in one matrix. Copy your numbers
-# into it, and compare. (Its mask is turned round: there `True` means *forbidden*.)
+# into it, and compare. (Its mask is inverted: there `True` means *forbidden*.)
 
 # %%
 if ready("multi-head-attention", "causal-mask"):
@@ -555,7 +566,7 @@ if ready("multi-head-attention"):
         print(f"{text}:", [round(v, 4) for v in output.mean(dim=1)[0, :4].tolist()])
 
 # %% [markdown]
-# Someone should tell the model who stands where. The usual way: **add** to each word a vector that
+# Someone should tell the model which word is where. The usual way: **add** to each word a vector that
 # depends only on its position. (Notebook 02 *appended* one; adding keeps the size.)
 
 # %% [markdown]
@@ -568,7 +579,7 @@ if ready("multi-head-attention"):
 # $$\mathrm{PE}_{t,\,2i} = \sin\frac{t}{10000^{2i/d}} \qquad
 #   \mathrm{PE}_{t,\,2i+1} = \cos\frac{t}{10000^{2i/d}} \qquad t, i = 0, 1, 2, \dots$$
 #
-# The first pair ($i = 0$) comes round after $2\pi \approx 6.3$ positions. The last one is far
+# The first pair ($i = 0$) wraps around after $2\pi \approx 6.3$ positions. The last one is far
 # slower: the larger $d$, the nearer it comes to $10000 \cdot 2\pi$.
 
 
@@ -642,7 +653,7 @@ if ready("multi-head-attention", "positional-encoding"):
 # ### A step is a turn
 #
 # Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $k$
-# positions on turns it by $k$ times its rate, from *wherever* it stands:
+# positions on turns it by $k$ times its rate, *wherever* it starts:
 #
 # $$\begin{pmatrix}\sin(\theta + \delta)\\ \cos(\theta + \delta)\end{pmatrix} =
 #   \begin{pmatrix}\cos\delta & \sin\delta\\ -\sin\delta & \cos\delta\end{pmatrix}

@@ -129,8 +129,8 @@ def comparison_plot(results: Sequence[Result]) -> Picture:
                 )
     handles = [
         axes.plot([], [], "o", color="#1f4e8c", label="one run here")[0],
-        axes.plot([], [], "s", color="#b4571a", mfc="none", label="the assignment's answer")[0],
-        axes.plot([], [], "^", color="#b4571a", mfc="none", label="another report")[0],
+        axes.plot([], [], "s", color="#b4571a", mfc="none", label="published: sample")[0],
+        axes.plot([], [], "^", color="#b4571a", mfc="none", label="published: report")[0],
     ]
     axes.legend(handles=handles, frameon=False, fontsize=8, loc="upper left")
     axes.set_xticks(range(len(summaries)), [summary.mechanism for summary in summaries])

@@ -61,8 +61,8 @@ class Result:
         )
 
 
-# Mean and variance over three runs in the assignment's sample answer, and the BLEU of another
-# student's published report.
+# Mean BLEU over three runs in the sample answer of the course that the task comes from, and the BLEU
+# of a student's published report.
 DOCUMENT = {"Dummy": 28.27, "MeanPool": 29.60, "scaled dot-product": 31.50}
 OTHER_REPORT = {"Dummy": 16.3, "MeanPool": 18.6, "scaled dot-product": 34.6}
 MECHANISMS = tuple(DOCUMENT)
@@ -171,7 +171,7 @@ def summarise(results: Iterable[Result]) -> list[Summary]:
 def comparison_text(summaries: Sequence[Summary]) -> str:
     """The comparison as a table in plain text, the published figures beside it."""
     widths = {"mechanism": 22, "runs": 5, "BLEU mean": 11, "variance": 10, "loss mean": 11}
-    columns = [*widths, "variance", "document", "other"]
+    columns = [*widths, "variance", "sample", "report"]
 
     def line(cells: Iterable[str]) -> str:
         first, *others = zip(cells, columns, strict=True)
