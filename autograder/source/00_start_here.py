@@ -85,8 +85,8 @@ result = check("weighted-average")
 from autograder import hidden_check
 
 result = hidden_check("weighted-average")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # A cell that needs your answer says so until it is there. This one does:

@@ -130,8 +130,8 @@ result = check("single-query-numbers")
 from autograder import hidden_check
 
 result = hidden_check("single-query-numbers")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### Now move it
@@ -214,8 +214,8 @@ result = check("self-attention-numbers")
 from autograder import hidden_check
 
 result = hidden_check("self-attention-numbers")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### The attention map
@@ -292,8 +292,8 @@ result = check("qkv-mechanics")
 from autograder import hidden_check
 
 result = hidden_check("qkv-mechanics")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The editor multiplies rows, so it gets the **transposed** matrices. These are fresh numbers again;
@@ -373,8 +373,8 @@ result = check("two-heads-numbers")
 from autograder import hidden_check
 
 result = hidden_check("two-heads-numbers")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Two heads, two maps. In head 2 a score is proportional to the product of two sums. It is large when
@@ -435,8 +435,8 @@ result = check("attention-by-hand")
 from autograder import hidden_check
 
 result = hidden_check("attention-by-hand")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The same, with matrices. Do the numbers agree?
@@ -491,8 +491,8 @@ result = check("multi-head-by-hand")
 from autograder import hidden_check
 
 result = hidden_check("multi-head-by-hand")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Your function on the two heads of section 4 should give `Z_total`:
@@ -559,8 +559,8 @@ result = check("copy-query")
 from autograder import hidden_check
 
 result = hidden_check("copy-query")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### How long is long enough?
@@ -611,8 +611,8 @@ result = check("average-query")
 from autograder import hidden_check
 
 result = hidden_check("average-query")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### 6.3 Noise
@@ -703,8 +703,8 @@ result = check("two-head-queries")
 from autograder import hidden_check
 
 result = hidden_check("two-head-queries")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # One head against two, on the same draws:
@@ -800,8 +800,8 @@ result = check("editor-challenges")
 from autograder import hidden_check
 
 result = hidden_check("editor-challenges")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 8 Practise with fresh numbers

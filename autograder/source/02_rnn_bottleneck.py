@@ -449,8 +449,8 @@ result = check("attend")
 from autograder import hidden_check
 
 result = hidden_check("attend")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### Train again (about 20 seconds)
@@ -627,8 +627,8 @@ result = check("positions")
 from autograder import hidden_check
 
 result = hidden_check("positions")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 if ready("positions"):
@@ -856,8 +856,8 @@ result = check("collapse-blanks")
 from autograder import hidden_check
 
 result = hidden_check("collapse-blanks")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 if ready("attend", "positions", "collapse-blanks"):

@@ -163,8 +163,8 @@ result = check("dot-prod-attention")
 from autograder import hidden_check
 
 result = hidden_check("dot-prod-attention")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### Train with attention (about a minute)

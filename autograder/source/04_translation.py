@@ -232,8 +232,8 @@ result = check("single-query-attention")
 from autograder import hidden_check
 
 result = hidden_check("single-query-attention")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 3 Training (quick: our runs took 11 to 12 minutes of CPU time)
@@ -601,8 +601,8 @@ result = check("beam-search")
 from autograder import hidden_check
 
 result = hidden_check("beam-search")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The check compares your search with one that tries *every* sequence, on vocabularies small enough

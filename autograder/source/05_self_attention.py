@@ -170,8 +170,8 @@ result = check("causal-mask")
 from autograder import hidden_check
 
 result = hidden_check("causal-mask")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### Masks that cannot work
@@ -232,8 +232,8 @@ result = check("self-attention")
 from autograder import hidden_check
 
 result = hidden_check("self-attention")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### What leaks without a mask
@@ -515,8 +515,8 @@ result = check("multi-head-attention")
 from autograder import hidden_check
 
 result = hidden_check("multi-head-attention")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### Is it PyTorch's?
@@ -636,8 +636,8 @@ result = check("positional-encoding")
 from autograder import hidden_check
 
 result = hidden_check("positional-encoding")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### The dog bites the man, and not the other way round

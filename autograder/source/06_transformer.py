@@ -176,8 +176,8 @@ result = check("encoder-layer")
 from autograder import hidden_check
 
 result = hidden_check("encoder-layer")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 transformer_diagram(["embedding", "encoder attention"], new="encoder feed-forward")
@@ -286,8 +286,8 @@ result = check("decoder-layer")
 from autograder import hidden_check
 
 result = hidden_check("decoder-layer")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 transformer_diagram(
@@ -400,8 +400,8 @@ result = check("transformer")
 from autograder import hidden_check
 
 result = hidden_check("transformer")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 transformer_diagram(new="readout")
@@ -530,8 +530,8 @@ result = check("greedy-decode")
 from autograder import hidden_check
 
 result = hidden_check("greedy-decode")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %%
 if ready("greedy-decode"):
@@ -928,8 +928,8 @@ result = check("find-the-bug")
 from autograder import hidden_check
 
 result = hidden_check("find-the-bug")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Two of these faults hide well. A leak makes the loss *better*. And without source positions the decoder

@@ -274,8 +274,8 @@ result = check("sample-next")
 from autograder import hidden_check
 
 result = hidden_check("sample-next")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The check is fair although your function is random: it draws many times, counts, and asks whether
@@ -416,8 +416,8 @@ result = check("cached-self-attention")
 from autograder import hidden_check
 
 result = hidden_check("cached-self-attention")
-### END HIDDEN TESTS
 result.points
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ### The same words, for less
