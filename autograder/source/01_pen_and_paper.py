@@ -275,7 +275,7 @@ practice.show(h=given.h, A_q=given.A_q, A_k=given.A_k, A_v=given.A_v)
 
 # %% [markdown]
 # 1. `raw_scores`: $q_2^\top k_1$, $q_2^\top k_2$, $q_2^\top k_3$, without a scale.
-# 2. `argmax_output`: suppose **argmax** stands in place of the softmax: the largest score gets
+# 2. `argmax_output`: suppose **argmax** replaces the softmax: the largest score gets
 #    weight 1, the others 0. What is $h'_2$?
 
 # %% nbgrader={"grade_id": "qkv-mechanics", "solution": true}
@@ -652,7 +652,7 @@ if ready("average-query"):
 # 1. $q \cdot k_a = c\,(\mu_a + \mu_b) \cdot \lambda_a \mu_a = c\,\lambda_a$, because
 #    $\mu_a \cdot \mu_a = 1$ and $\mu_b \cdot \mu_a = 0$. In the same way $q \cdot k_b = c\,\lambda_b$.
 #    All other scores are 0.
-# 2. The two weights stand as $\exp(c\,(\lambda_a - \lambda_b)/\sqrt d)$ to 1. As $c$ must be large, a
+# 2. The ratio of the two weights is $\exp(c\,(\lambda_a - \lambda_b)/\sqrt d)$. As $c$ must be large, a
 #    small difference of the two factors is enough to give nearly all the weight to the larger.
 #    From draw to draw the output jumps between close to $v_a$ and close to $v_b$; it is rarely near
 #    their mean, though the mean over many draws is. A factor below zero gives that key less weight
@@ -690,7 +690,7 @@ noise_editor
 
 # %% nbgrader={"grade_id": "two-head-queries", "solution": true}
 def two_head_queries(directions, a, b):
-    """Two queries, one a head, whose mean output is (nearly) the mean of values a and b."""
+    """Two queries, one per head. The mean of their outputs is (nearly) the mean of values a and b."""
     ### BEGIN SOLUTION
     c = 200 * math.sqrt(directions.shape[1])
     return c * directions[a], c * directions[b]
@@ -739,9 +739,9 @@ if ready("average-query", "two-head-queries"):
 # %% [markdown] nbgrader={"grade_id": "why-several-heads", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
 # One softmax gives one set of weights for each query, and it favours the largest score: what is
-# slightly weaker is nearly lost. Several heads have projections of their own, so each can look for
+# slightly weaker is nearly lost. Several heads have separate projections, so each can look for
 # another feature, at other places, as the filters of a convolutional layer each find another
-# pattern; each head can reach over the whole sequence. What they find stands side by side, and W_O
+# pattern; each head can reach over the whole sequence. What they find is joined side by side, and W_O
 # combines it. As the noisy average shows, one head that must serve two ends is fragile; two heads
 # with one end each are not.
 # ### END SOLUTION

@@ -738,7 +738,8 @@ if ready("attend"):
 
 # %% [markdown]
 # Each cell gives the mean over the seeds, and from the lowest to the highest. Two designs differ
-# only where their ranges do not overlap.
+# only where their ranges do not overlap. With attention, some runs have not learned the task after 300
+# steps: that column compares how fast and how surely a design learns, not how good it can get.
 #
 # Two questions to ask of each design. For the vanilla model: does the bottleneck have to carry the
 # prompt, and does the prompt push the text a step further from the decoder? For the model with

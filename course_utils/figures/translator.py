@@ -1,4 +1,4 @@
-"""Drawings of the two translators: the assignment's, and the one of the lecture slides."""
+"""Drawings of the two translators: attention after the recurrent step, and before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOKS = (0.04, 0.04, 0.35, 0.04, 0.06, 0.47)
 
 
 def translator_diagram() -> Picture:
-    """One step of the assignment's decoder: the GRU moves first, then it attends."""
+    """One step of the decoder of notebook 04: the GRU moves first, then it attends."""
     canvas = Canvas(900, 400)
     canvas.frame(16, 196, 440, 190)
     canvas.frame(520, 196, 364, 190)
@@ -57,7 +57,7 @@ def translator_diagram() -> Picture:
     explained = "thicker lines: more attention. “up” needs “hebt” and “auf”."
     canvas.text(34, 46, explained, size=12, anchor="start")
     return canvas.picture(
-        "The assignment's translator. The encoder, a GRU that runs from both sides, turns the "
+        "The translator. The encoder, a GRU that runs from both sides, turns the "
         "words die Frau hebt den Ball auf into states h1 to h6. Its two ends start the decoder, "
         "a GRU that reads the words written so far. Its state d4 after 'the woman picks' is the "
         "query of the attention, the states are keys and values. The attention returns the "
@@ -67,7 +67,7 @@ def translator_diagram() -> Picture:
 
 
 def slides_diagram() -> Picture:
-    """One step of the slides' decoder: it attends first, then the GRU moves."""
+    """One step of the other decoder: it attends first, then the GRU moves."""
     canvas = Canvas(860, 250)
     canvas.text(62, 84, "state h", bold=True)
     canvas.text(62, 164, "input x", bold=True)
@@ -89,7 +89,7 @@ def slides_diagram() -> Picture:
     canvas.arrow((740, 137), (740, 96))
     canvas.text(740, 84, "next word, next h", size=13, bold=True)
     return canvas.picture(
-        "One step of the slides' decoder. The old state h and the input x go through a linear "
+        "One step of the other decoder. The old state h and the input x go through a linear "
         "layer and a softmax: that gives the weights alpha, without a look at the source. The "
         "weighted sum of the encoder states is the context c. The input and the context go "
         "through a ReLU layer to z, and only then the GRU takes z and the old state h to the "
