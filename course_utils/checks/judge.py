@@ -96,7 +96,7 @@ RIGHT: Mistakes = frozenset()
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Check:
     id: str
     asks: Callable[[np.random.Generator], list[Ask]]
     properties: tuple[Property, ...]
@@ -125,7 +125,7 @@ def _combinations(choices) -> tuple[tuple[Mistakes, ...], tuple[Mistakes, ...]]:
 class Evidence:
     """The questions of one seed with their replies; reading a reply that failed raises `Wrong`."""
 
-    def __init__(self, exercise: Exercise, seed: int, asks: list[Ask], replies: list[Reply]):
+    def __init__(self, exercise: Check, seed: int, asks: list[Ask], replies: list[Reply]):
         self.exercise, self.seed = exercise, seed
         self._pairs = {ask.label: (ask, reply) for ask, reply in zip(asks, replies)}
         self._expected: dict[str, dict[str, np.ndarray]] = {}
@@ -283,7 +283,7 @@ class Verdict:
 
 
 @cache
-def load(exercise_id: str) -> Exercise:
+def load(exercise_id: str) -> Check:
     """The checked exercise called `exercise_id`."""
     register.exercise(exercise_id)  # says which there are, if this is none of them
     name = f"course_utils.checks.exercises.{exercise_id.replace('-', '_')}"
@@ -422,13 +422,13 @@ def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
     return Verdict(exercise_id, 0.0, entry.points, findings)
 
 
-def _shares(exercise: Exercise, points: float) -> dict[str, float]:
+def _shares(exercise: Check, points: float) -> dict[str, float]:
     """Each property's points; the register alone says what the exercise is worth."""
     total = sum(p.points for p in exercise.properties)
     return {p.name: p.points * points / total for p in exercise.properties}
 
 
-def _findings(exercise: Exercise, points: float, evidences: list[Evidence]) -> tuple[Finding, ...]:
+def _findings(exercise: Check, points: float, evidences: list[Evidence]) -> tuple[Finding, ...]:
     share = _shares(exercise, points)
     problems = {p.name: _first_problem(p, evidences) for p in exercise.properties}
     findings = []
@@ -472,7 +472,7 @@ def _first_problem(p: Property, evidences: list[Evidence]) -> Wrong | None:
     return None
 
 
-def diagnose(exercise: Exercise, evidences: list[Evidence]) -> tuple[Misconception, ...]:
+def diagnose(exercise: Check, evidences: list[Evidence]) -> tuple[Misconception, ...]:
     """The mistake, or the two, that explain the arrays of every question, if only these do."""
     beside = [m for m in exercise.misconceptions if m.beside and _matches(m, evidences)]
     if exercise.fits is not None and not _fit(exercise, RIGHT, evidences):
@@ -493,7 +493,7 @@ def _matches(misconception: Misconception, evidences: list[Evidence]) -> bool:
     return matches is not None and _all(matches, evidences)
 
 
-def _fit(exercise: Exercise, mistakes: Mistakes, evidences: list[Evidence]) -> bool:
+def _fit(exercise: Check, mistakes: Mistakes, evidences: list[Evidence]) -> bool:
     fits = exercise.fits
     return fits is not None and _all(lambda e: fits(e, mistakes), evidences)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.by_hand import practice
-from course_utils.checks.judge import Evidence, Exercise, Misconception, NoOracle, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, NoOracle, Property, Wrong
 from course_utils.checks.wire import Ask
 
 COURSE, OWN, WHOSE = "numbers", "own numbers", "whose"
@@ -30,7 +30,7 @@ def typed_exercise(
     near_misses: Sequence[NearMiss],
     properties: Sequence[Property] = (),
     exact: bool = False,
-) -> Exercise:
+) -> Check:
     """An exercise on typed arrays: `asked` gives each name the points it is worth."""
     tolerance = 1e-6 if exact else practice.TOLERANCE
 
@@ -56,7 +56,7 @@ def typed_exercise(
         return check
 
     words = "exactly" if exact else f"to {practice.DECIMALS} decimals"
-    return Exercise(
+    return Check(
         id=exercise_id,
         asks=asks,
         properties=tuple(properties)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Property,
     Wrong,
@@ -114,7 +114,7 @@ def clean(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-exercise = Exercise(
+exercise = Check(
     id="attend",
     asks=asks,
     properties=(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks import by_hand
-from course_utils.checks.judge import Evidence, Exercise
+from course_utils.checks.judge import Check, Evidence
 from course_utils.checks.wire import Ask
 
 # Length, size of queries and keys, size of values.
@@ -39,7 +39,7 @@ def _named(name: str, sentence: str, hint: str, label: str = "main"):
     return by_hand.named(shape, label, name, sentence, hint)
 
 
-exercise = Exercise(
+exercise = Check(
     id="attention-by-hand",
     asks=asks,
     properties=by_hand.properties(shape, ("main", "wide", "square"), "one"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks import queries
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 
 FEW = "among 4 keys, the output is the mean of v_a and v_b"
@@ -56,7 +56,7 @@ def uneven(e: Evidence) -> bool:
     return a + b > 0.9 and abs(a - b) > 0.02
 
 
-exercise = Exercise(
+exercise = Check(
     id="average-query",
     asks=asks,
     properties=(

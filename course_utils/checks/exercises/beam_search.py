@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.next_words import next_words, row_of
 from course_utils.checks.wire import Ask
 
@@ -362,7 +362,7 @@ WHOLE = "sequences end with the end mark or at max_length"
 SCORES = "the score is that of the tokens"
 BEST = "a beam that holds everything finds what trying everything finds"
 
-exercise = Exercise(
+exercise = Check(
     id="beam-search",
     asks=asks,
     properties=(

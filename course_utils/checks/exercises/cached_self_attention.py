@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Property,
     Wrong,
@@ -210,7 +210,7 @@ def input_changed(e: Evidence) -> bool:
     return differ(step["args"][0], e.reply("whole").arrays["after0"], 1e-6)
 
 
-exercise = Exercise(
+exercise = Check(
     id="cached-self-attention",
     asks=asks,
     properties=(

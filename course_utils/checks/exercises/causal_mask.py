@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, same
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, same
 from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
@@ -50,7 +50,7 @@ def _minus_infinity(e: Evidence) -> bool:
     return bool(np.isneginf(e.reply("four").arrays["out0"]).any())
 
 
-exercise = Exercise(
+exercise = Check(
     id="causal-mask",
     asks=asks,
     properties=(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.layer_checks import mistake
 from course_utils.checks.wire import Ask
 
@@ -67,7 +67,7 @@ def tell(name: str, sentence: str, hint: str) -> Misconception:
     return mistake(name, sentence, hint, ("doubles", "ends", "other blank"), read)
 
 
-exercise = Exercise(
+exercise = Check(
     id="collapse-blanks",
     asks=asks,
     properties=(

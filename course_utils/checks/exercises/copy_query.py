@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks import queries
-from course_utils.checks.judge import Evidence, Exercise, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Property, Wrong
 from course_utils.checks.wire import Ask
 
 
@@ -38,7 +38,7 @@ def keys_unchanged(e: Evidence) -> None:
         raise Wrong("Your function changes `keys`.", "Make a new vector: c * keys[j].")
 
 
-exercise = Exercise(
+exercise = Check(
     id="copy-query",
     asks=asks,
     properties=(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property
+from course_utils.checks.judge import Check, Evidence, Misconception, Property
 from course_utils.checks.layer_checks import (
     changes_its_input,
     cut_off,
@@ -71,7 +71,7 @@ def stays(e: Evidence) -> None:
 
 
 BOTH, MASKS = ("after", "before"), ("masked after", "masked before")
-exercise = Exercise(
+exercise = Check(
     id="decoder-layer",
     asks=asks,
     properties=(

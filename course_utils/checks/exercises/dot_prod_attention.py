@@ -16,8 +16,8 @@ from course_utils.checks.equations import (
     weighted_sum,
 )
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Mistakes,
     Property,
@@ -424,7 +424,7 @@ def _only_square(e: Evidence) -> bool:
     return False
 
 
-exercise = Exercise(
+exercise = Check(
     id="dot-prod-attention",
     asks=asks,
     properties=(

@@ -12,7 +12,7 @@ import numpy as np
 
 from course_utils.checks import queries
 from course_utils.checks.equations import dot, softmax, weighted_sum
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 from course_utils.editor.attention_state import COOLEST, HOTTEST
 from course_utils.editor.challenges import ANSWERS, CHALLENGES, noisy_keys
@@ -268,7 +268,7 @@ def one_query_twice(e: Evidence) -> bool:
     )
 
 
-exercise = Exercise(
+exercise = Check(
     id="editor-challenges",
     asks=asks,
     properties=tuple(

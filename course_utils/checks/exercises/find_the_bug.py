@@ -5,7 +5,7 @@ What ships is a digest of each right answer, not the answer.
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 from course_utils.transformer.bug_choices import FAULTS, REASONS, digest
 
@@ -60,7 +60,7 @@ def same_everywhere(e: Evidence) -> bool:
     return len({typed(e, "bug", letter) for letter in LETTERS}) == 1
 
 
-exercise = Exercise(
+exercise = Check(
     id="find-the-bug",
     asks=asks,
     properties=tuple(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.next_words import row_of
 from course_utils.checks.wire import Ask
@@ -126,7 +126,7 @@ def stops(e: Evidence) -> None:
             )
 
 
-exercise = Exercise(
+exercise = Check(
     id="greedy-decode",
     asks=asks,
     properties=(

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Property,
     Wrong,
@@ -226,7 +226,7 @@ def stays(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-exercise = Exercise(
+exercise = Check(
     id="multi-head-attention",
     asks=asks,
     properties=(

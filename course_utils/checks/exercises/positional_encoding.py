@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, same
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, same
 from course_utils.checks.layer_checks import fits_everywhere, refused
 from course_utils.checks.wire import Ask
 
@@ -44,7 +44,7 @@ def odd_size_refused(e: Evidence) -> None:
     refused(e, "bad odd", "d_model = 7, which leaves a sine without its cosine,", (7,))
 
 
-exercise = Exercise(
+exercise = Check(
     id="positional-encoding",
     asks=asks,
     properties=(

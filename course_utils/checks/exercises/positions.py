@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks.exercises import positional_encoding
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, same
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, same
 from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
@@ -77,7 +77,7 @@ def columns_match(start: int, what: str):
     return holds
 
 
-exercise = Exercise(
+exercise = Check(
     id="positions",
     asks=asks,
     properties=(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong, differ
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, differ
 from course_utils.checks.wire import Ask
 
 LIMIT = 28.0
@@ -204,7 +204,7 @@ def fails_beyond_all(e: Evidence) -> bool:
 
 PLAIN = "the tokens follow softmax(logits)"
 
-exercise = Exercise(
+exercise = Check(
     id="sample-next",
     asks=asks,
     properties=(

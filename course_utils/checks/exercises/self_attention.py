@@ -3,8 +3,8 @@
 import numpy as np
 
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Property,
     Wrong,
@@ -269,7 +269,7 @@ TELL = {
     ),
 }
 
-exercise = Exercise(
+exercise = Check(
     id="self-attention",
     asks=asks,
     properties=(

@@ -12,8 +12,8 @@ import numpy as np
 from course_utils.checks import variants
 from course_utils.checks.equations import dot, softmax_gradient, weighted_sum
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Mistakes,
     Property,
@@ -359,7 +359,7 @@ def nothing_learns(e: Evidence) -> bool:
     return not differ(fit(e, "main"), fit(e, "refilled"), 1e-6)
 
 
-exercise = Exercise(
+exercise = Check(
     id="single-query-attention",
     asks=asks,
     properties=(

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.checks.judge import (
+    Check,
     Evidence,
-    Exercise,
     Misconception,
     Property,
     Wrong,
@@ -160,7 +160,7 @@ def too_long_refused(e: Evidence) -> None:
     refused(e, "bad target", "A target of 12 words for 8 positions", (12, 8))
 
 
-exercise = Exercise(
+exercise = Check(
     id="transformer",
     asks=asks,
     properties=(

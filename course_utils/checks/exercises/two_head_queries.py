@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.checks import queries
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, Wrong
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
 from course_utils.checks.wire import Ask
 
 VARIANCE = 0.1
@@ -120,7 +120,7 @@ def one_pair(e: Evidence) -> bool:
     return e.reply("few").arrays["out0"].shape == (2, queries.SIZES["few"][1])
 
 
-exercise = Exercise(
+exercise = Check(
     id="two-head-queries",
     asks=asks,
     properties=(

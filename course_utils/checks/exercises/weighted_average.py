@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.checks.judge import Evidence, Exercise, Misconception, Property, differ, same
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, differ, same
 from course_utils.checks.wire import Ask
 
 SIZES = {"main": (4, 3), "long": (9, 2), "one": (1, 5)}
@@ -43,7 +43,7 @@ def matches(variant: str):
     return compare
 
 
-exercise = Exercise(
+exercise = Check(
     id="weighted-average",
     asks=asks,
     properties=(Property("the result is the weighted average", 1, average_matches),),
