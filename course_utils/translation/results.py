@@ -191,7 +191,7 @@ def comparison_text(summaries: Sequence[Summary]) -> str:
                     number(s.bleu_mean, 2),
                     number(s.bleu_variance, 3),
                     number(s.loss_mean, 3),
-                    number(s.loss_variance, 4),
+                    number(s.loss_variance, 6),
                     number(DOCUMENT.get(s.mechanism), 2),
                     number(OTHER_REPORT.get(s.mechanism), 1),
                 ]
