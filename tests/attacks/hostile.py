@@ -470,7 +470,7 @@ wire.pack_response = pack
         "output",
         "import course_utils.checks.wire as w\nw.pack_response = lambda r: bytes(100 << 20)",
     ),
-    "an endless loop": ("ok", "while True: pass"),
+    "an endless loop": ("cell", "while True: pass"),
     "an endless loop that ignores every signal": (
         "timeout",
         """
@@ -513,30 +513,30 @@ time.sleep(60)
 """,
     ),
     "a bomb of memfds": (
-        "ok",
+        "cell",
         "import os\nkept = []\nwhile True:\n"
         "    f = os.memfd_create('x'); kept.append(f); os.write(f, bytes(1 << 26))",
     ),
     "a disk filler": (
-        "ok",
+        "cell",
         "n = 0\nwhile True:\n    n += 1\n    open(f'/tmp/{n}', 'wb').write(bytes(1 << 24))",
     ),
     "a filler of /dev/shm": (
-        "ok",
+        "cell",
         "n = 0\nwhile True:\n    n += 1\n    open(f'/dev/shm/{n}', 'wb').write(bytes(1 << 24))",
     ),
     "a filler of inodes": (
-        "ok",
+        "cell",
         "n = 0\nwhile True:\n    n += 1\n    open(f'/tmp/{n}', 'w').close()",
     ),
-    "a filler of descriptors": ("ok", "kept = []\nwhile True: kept.append(open('/dev/null'))"),
+    "a filler of descriptors": ("cell", "kept = []\nwhile True: kept.append(open('/dev/null'))"),
     "a tensor of 10 TB": (
         "ok",
         "LYING = lambda shape: torch.zeros(1).expand(10**13)\n" + LIE,
     ),
     "10 GB for real": ("ok", "LYING = lambda shape: torch.zeros(10 << 30)\n" + LIE),
-    "recursion without end": ("ok", "def f(): return f()\nf()"),
-    "a regular expression without end": ("ok", "import re\nre.match('(a|a)*b', 'a' * 60)"),
+    "recursion without end": ("cell", "def f(): return f()\nf()"),
+    "a regular expression without end": ("cell", "import re\nre.match('(a|a)*b', 'a' * 60)"),
     "a sum in C without end": ("timeout", "sum(range(10**12))"),
 }
 
