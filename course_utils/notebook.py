@@ -45,7 +45,7 @@ def ready(*exercise_ids: str) -> bool:
 
 def ready_to_submit(notebook: str) -> None:
     """Which exercises are done, what the visible checks give, and whether the file is in order."""
-    from course_utils.checks import judge
+    from course_utils.checks import judge, panel
 
     namespace = sys._getframe(1).f_globals
     saved, problems = _saved_notebook(notebook)
@@ -59,7 +59,7 @@ def ready_to_submit(notebook: str) -> None:
             else:
                 total += verdict.points
             state = "done" if verdict.passed else ("partly" if verdict.points else "to do")
-            rows.append((exercise, state, f"{verdict.points:g}"))
+            rows.append((exercise, state, panel.rounded(verdict.points)))
         else:
             rows.append((exercise, _written_state(exercise.id, saved), "read by a person"))
     if saved is not None:
@@ -209,8 +209,8 @@ def _differences(notebook: str, saved: dict, namespace: dict) -> list[str]:
 
 def _submission_table(notebook, rows, total, extra, problems) -> tuple[str, str]:
     possible = sum(e.points for e in register.exercises(notebook) if e.checked and not e.extra)
-    title = f"{notebook}: {total:g} of {possible:g} points on the visible checks"
-    title += f", and {extra:g} extra" if extra else ""
+    title = f"{notebook}: {round(total, 2):g} of {possible:g} points on the visible checks"
+    title += f", and {round(extra, 2):g} extra" if extra else ""
     lines = [title]
     body = []
     for exercise, state, points in rows:

@@ -108,11 +108,18 @@ def text(verdict: Verdict) -> str:
 def _headline(verdict: Verdict) -> str:
     entry = register.exercise(verdict.exercise)
     state = "everything is right" if verdict.passed else "not yet right"
-    return f"{entry.title}: {state} ({verdict.points:g} of {verdict.max_points:g} points)"
+    return f"{entry.title}: {state} ({rounded(verdict.points)} of {rounded(verdict.max_points)} points)"
 
 
 def _points(finding: Finding) -> str:
-    return f"({finding.points:g} of {finding.max_points:g})" if finding.max_points else ""
+    if not finding.max_points:
+        return ""
+    return f"({rounded(finding.points)} of {rounded(finding.max_points)})"
+
+
+def rounded(points: float) -> str:
+    """Points as people write them: a share such as 10/7 has two decimals."""
+    return f"{round(points, 2):g}"
 
 
 def _waiting(verdict: Verdict) -> list[Finding]:

@@ -240,3 +240,10 @@ def test_prints_and_warnings_of_an_answer_do_not_reach_the_panel(capsys):
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err == ""
     assert all(reply.status == "ok" for reply in wire.unpack_response(frame)["x"])
+
+
+def test_a_share_of_points_is_shown_with_two_decimals():
+    finding = judge.Finding("a property", True, 10 / 7, 10 / 7)
+    verdict = judge.Verdict("weighted-average", 10 / 7, 10.0, (finding,))
+    assert "(1.43 of 1.43)" in panel.text(verdict) and "1.43 of 10 points" in panel.text(verdict)
+    assert "1.42857" not in panel.html(verdict)
