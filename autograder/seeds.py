@@ -1,10 +1,18 @@
 """Seeds for hidden checks."""
 
-import secrets
+import random
 
 HIDDEN_SEEDS = 3
+
+source: random.Random = random.SystemRandom()
 
 
 def fresh_seeds(count: int = HIDDEN_SEEDS) -> tuple[int, ...]:
     """Seeds that nobody has seen before; whoever grades records them."""
-    return tuple(secrets.randbelow(2**31) + 2 for _ in range(count))
+    return tuple(source.randrange(2, 2**31 + 2) for _ in range(count))
+
+
+def repeat(number: int | None) -> None:
+    """Draw the same seeds for the same number from now on: for tests that must be repeatable."""
+    global source
+    source = random.SystemRandom() if number is None else random.Random(number)

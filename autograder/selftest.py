@@ -9,14 +9,13 @@ A name is false if the bank has another for the answer, or if it does not explai
 does on numbers that the diagnosis did not use.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder import seeds
 from autograder.box import Box, Job, Limits, Outcome, why_unavailable
 from autograder.grading.verdict import judge_outcome
-from autograder.seeds import fresh_seeds
 from autograder.switches import MUTANTS, Switched
 from course_utils.checks import judge, wire
 
@@ -81,10 +80,10 @@ def mutants(exercise: str | None = None) -> list[Mutant]:
     return [m for m in chosen if exercise in (None, m.exercise)]
 
 
-def run(chosen: list[Mutant], seeds: int = SEEDS) -> Iterator[Result]:
-    """Judge every mutant on `seeds` fresh seeds; results in the order given."""
+def run(chosen: list[Mutant], count: int = SEEDS) -> Iterator[Result]:
+    """Judge every mutant on `count` fresh seeds; results in the order given."""
     answers = [(m.exercise, (m.source,)) for m in chosen]
-    for mutant, (plan, outcome) in zip(chosen, asked(answers, seeds)):
+    for mutant, (plan, outcome) in zip(chosen, asked(answers, count)):
         whole = judge_outcome(plan, outcome).verdict
         single = [judge.verdict(*_part(plan, outcome, i, i + 1)) for i in range(len(plan.seeds))]
         passed = sum(verdict.passed for verdict in single)
@@ -96,7 +95,7 @@ def some_pairs(found: list[Switched], most: int | None) -> list[Switched]:
     pairs = [index for index, one in enumerate(found) if len(one.mistakes) > 1]
     if most is None or len(pairs) <= most:
         return found
-    left_out = set(pairs) - set(random.SystemRandom().sample(pairs, most))
+    left_out = set(pairs) - set(seeds.source.sample(pairs, most))
     return [one for index, one in enumerate(found) if index not in left_out]
 
 
@@ -121,12 +120,12 @@ def diagnosis(plan: judge.Plan, outcome: Outcome) -> Diagnosis:
 
 
 def asked(
-    answers: Sequence[tuple[str, tuple[str, ...]]], seeds: int
+    answers: Sequence[tuple[str, tuple[str, ...]]], count: int
 ) -> Iterator[tuple[judge.Plan, Outcome]]:
     """Put fresh questions to answers, each an exercise with the cells that define it."""
     # These are our own files: where the box cannot be had, they may run without its walls.
     unsafe = why_unavailable() is not None
-    drawn, plans = fresh_seeds(seeds), {}
+    drawn, plans = seeds.fresh_seeds(count), {}
     for exercise in dict.fromkeys(exercise for exercise, _ in answers):
         plan = judge.make_plan(exercise, drawn)
         plans[exercise] = plan, wire.pack_request({exercise: plan.flat})

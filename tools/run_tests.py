@@ -20,10 +20,12 @@ LOGS = ROOT / "artefacts" / "steps"
 def steps(everything: bool = False) -> list[tuple[str, list]]:
     """What `make test` runs, or with `everything` what `make test-all` does.
 
-    Seeds and pairs of mistakes are drawn anew in each run, so a part of them finds in a few runs
-    what all of them find in one. Notebooks as students get them run with Colab's versions.
+    `make test` asks the same questions each time, so that it fails only for what was changed, and
+    tries some of the pairs of mistakes. `make test-all` draws new questions and tries every pair.
+    Notebooks as students get them run with Colab's versions.
     """
-    few = [] if everything else ["--seeds", "4", "--pairs", "420"]
+    same = [] if everything else ["--repeat", "1"]
+    few = [] if everything else [*same, "--seeds", "4", "--pairs", "420"]
     unsolved = ["--unsolved"] if everything else []
     return [
         ("lint", [BIN / "ruff", "check", "."]),
@@ -31,7 +33,7 @@ def steps(everything: bool = False) -> list[tuple[str, list]]:
         ("types", [BIN / "mypy"]),
         ("notebooks are what their sources build", [BIN / "autograder", "build", "--check"]),
         ("the grader's own test", [BIN / "autograder", "selftest", *few]),
-        ("mutants of our own solutions", [BIN / "autograder", "mutate"]),
+        ("mutants of our own solutions", [BIN / "autograder", "mutate", *same]),
         ("every notebook, solved", [BIN / "autograder", "run", "--budget", "smoke", *unsolved]),
         ("every notebook as handed out, in Colab", [sys.executable, "tools/colab_check.py"]),
         (

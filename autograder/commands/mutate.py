@@ -4,14 +4,16 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from autograder import build, mutate
+from autograder import build, mutate, seeds
 from course_utils import register
 
 
 @click.command(name="mutate")
 @click.argument("exercises", nargs=-1)
-def command(exercises):
+@click.option("--repeat", type=int, help="Draw the same questions each time, from this number.")
+def command(exercises, repeat):
     """Change the solutions (or those of EXERCISES) in one place each, and judge every change."""
+    seeds.repeat(repeat)
     built = set(build.names())
     known = [e.id for e in register.exercises() if e.kind == "code" and e.notebook in built]
     chosen = [c for e in (exercises or known) for c in mutate.changes(e)]

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from autograder import seeds as draw
 from autograder import selftest, switches
 
 PAIRS_NAMED = 0.8
@@ -18,9 +19,11 @@ PAIRS_NAMED = 0.8
     type=click.IntRange(0),
     help="Try this many pairs of mistakes, drawn at random.  [default: all]",
 )
+@click.option("--repeat", type=int, help="Draw the same questions each time, from this number.")
 @click.option("--verbose", is_flag=True, help="Show every mutant, not only those that went wrong.")
-def command(exercise, seeds, pairs, verbose):
+def command(exercise, seeds, pairs, repeat, verbose):
     """Judge every mutant (or those of EXERCISE) on fresh seeds and print the matrix."""
+    draw.repeat(repeat)
     chosen = selftest.mutants(exercise)
     if not chosen:
         raise click.ClickException(f"There are no mutants of {exercise or 'any exercise'}.")

@@ -99,3 +99,18 @@ def test_some_pairs_keeps_every_single_mistake_and_so_many_pairs():
     assert [one for one in few if len(one.mistakes) == 1] == alone
     assert len(few) == len(alone) + 3
     assert selftest.some_pairs(found, None) == found
+
+
+def test_the_same_number_draws_the_same_seeds_and_none_draws_new_ones():
+    from autograder import seeds
+
+    try:
+        seeds.repeat(1)
+        first = seeds.fresh_seeds(4)
+        assert seeds.fresh_seeds(4) != first
+        seeds.repeat(1)
+        assert seeds.fresh_seeds(4) == first
+    finally:
+        seeds.repeat(None)
+    assert seeds.fresh_seeds(4) != seeds.fresh_seeds(4)
+    assert all(seed > 1 for seed in seeds.fresh_seeds(100)), "0 and 1 are the visible ones"

@@ -48,7 +48,12 @@ def _share(e: Evidence) -> tuple[float, float]:
 
 
 def one_of_two(e: Evidence) -> bool:
-    return max(_share(e)) > 0.98
+    """Among few keys chance alone may pick one of the two, so it must win among many, too."""
+    return max(_share(e)) > 0.98 and all(_winner(e, x) in chosen(e, x) for x in queries.SIZES)
+
+
+def _winner(e: Evidence, label: str) -> int:
+    return int(queries.weights(queries.query_of(e, label), e.args(label)[0]).argmax())
 
 
 def uneven(e: Evidence) -> bool:
