@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -88,3 +89,11 @@ def test_colab_installs_the_published_repository_and_nothing_else(copy):
         assert '"google.colab" in sys.modules' in source
         badge = "".join(json.loads(path.read_text())["cells"][0]["source"])
         assert f"blob/main/notebooks/{path.name}" in badge
+
+
+def test_the_student_package_has_every_kind_of_file_that_course_utils_reads(copy):
+    package = tomllib.loads((copy / "pyproject.toml").read_text(encoding="utf-8"))
+    packed = package["tool"]["setuptools"]["package-data"]["*"]
+    for path in (copy / "course_utils").rglob("*.*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
+            assert f"*{path.suffix}" in packed, path

@@ -26,7 +26,7 @@ def edited(exercise: str, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     "mistakes",
     [{"scaled-by-d", "softmax-over-queries"}, {"no-scale", "mask-inverted"}],
-    ids=" and ".join,
+    ids=lambda mistakes: " and ".join(sorted(mistakes)),
 )
 @pytest.mark.parametrize("seeds", [judge.VISIBLE_SEEDS, SEEDS], ids=["visible", "fresh"])
 def test_two_mistakes_are_both_named(mistakes, seeds):
