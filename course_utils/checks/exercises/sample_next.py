@@ -168,6 +168,16 @@ def shares_of(name: str, rivals: tuple[str, ...], *labels: str) -> Callable[[Evi
     return matches
 
 
+def softmax_twice(e: Evidence) -> bool:
+    """Nearly alike at one temperature could be chance: it must explain the others, too."""
+    if not shares_of("softmax-twice", DRAWING + TEMPERATURE, "cold")(e):
+        return False
+    return all(
+        consistent(counts(e, label), e.expected(label)["softmax-twice"])
+        for label in ("plain", "hot")
+    )
+
+
 def surprise(found: np.ndarray, probabilities: np.ndarray) -> float:
     """Minus the logarithm of how probable the draws are; infinite if one is impossible."""
     drawn = found > 0
@@ -242,7 +252,7 @@ exercise = Check(
             "softmax-twice",
             "The softmax is taken twice, which makes the tokens almost alike.",
             "torch.multinomial wants probabilities; Categorical(logits=...) wants logits.",
-            shares_of("softmax-twice", DRAWING + TEMPERATURE, "cold"),
+            softmax_twice,
         ),
         Misconception(
             "temperature-ignored",
