@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -687,3 +689,12 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         "another notebook",
     ),
 }
+
+
+def packed(contents: dict[str, bytes | str]) -> bytes:
+    """A zip of these files, as bytes."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    return stream.getvalue()

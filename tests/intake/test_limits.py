@@ -1,12 +1,10 @@
 """Nothing in one student's files is endless: each limit is met with a flag, and others go on."""
 
 import ast
-import io
 import json
 import os
 import subprocess
 import sys
-import zipfile
 from urllib.parse import quote
 
 import nbformat
@@ -26,19 +24,11 @@ from autograder.intake.text import (
     sentences,
 )
 from autograder.intake.whose_numbers import assigned_text
-from tests.intake.handed_in import cell_of, make_release, solved, to_bytes
+from tests.intake.handed_in import cell_of, make_release, packed, solved, to_bytes
 
 RELEASE = make_release()
 RELEASES = {"03_attention": RELEASE}
 GOOD = to_bytes(solved())
-
-
-def packed(contents):
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents.items():
-            archive.writestr(name, data)
-    return stream.getvalue()
 
 
 def laid_out(tmp_path, contents):

@@ -1,13 +1,11 @@
 """Who handed in and when: the outermost name says it, and what is inside can only raise a flag."""
 
-import io
 import os
-import zipfile
 
 import pytest
 
 from autograder.intake import collect, find_files, read_roster
-from tests.intake.handed_in import ANSWERS, cell_of, make_release, solved, to_bytes
+from tests.intake.handed_in import ANSWERS, cell_of, make_release, packed, solved, to_bytes
 
 RELEASES = {"03_attention": make_release()}
 GOOD = to_bytes(solved())
@@ -26,14 +24,6 @@ def roster(tmp_path):
     path = tmp_path / "roster.csv"
     path.write_text(ROSTER, encoding="utf-8")
     return path
-
-
-def packed(contents):
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents.items():
-            archive.writestr(name, data)
-    return stream.getvalue()
 
 
 def laid_out(tmp_path, contents):
