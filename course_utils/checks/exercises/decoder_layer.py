@@ -223,7 +223,7 @@ exercise = Check(
         ),
         Misconception(
             "self-mask-inverted",
-            "self_mask is turned round.",
+            "self_mask is inverted.",
             "True means: may look. Hand the mask on as it is.",
         ),
         Misconception(

@@ -201,7 +201,7 @@ exercise = Check(
         ),
         Misconception(
             "mask-inverted",
-            "The mask is turned round.",
+            "The mask is inverted.",
             "True means: may look, here and in MultiHeadAttention. Hand it on as it is.",
         ),
         cut_off("after", ("x",)),

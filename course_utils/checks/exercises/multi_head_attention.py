@@ -335,7 +335,7 @@ exercise = Check(
         Misconception("mask-ignored", "The mask has no effect.", "masked_fill before the softmax."),
         Misconception(
             "mask-inverted",
-            "The mask is turned round: you block what it allows.",
+            "The mask is inverted: you block what it allows.",
             "True means: may look. Fill where the mask is False.",
         ),
         Misconception(

@@ -244,7 +244,7 @@ TELL = {
         "scores.masked_fill(~mask, float('-inf')) before the softmax.",
     ),
     "mask-inverted": (
-        "The mask is turned round: you block what it allows.",
+        "The mask is inverted: you block what it allows.",
         "True means: may look. Fill where the mask is False.",
     ),
     "mask-transposed": (
