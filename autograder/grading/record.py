@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 
+from autograder.intake.submission import NOBODY, Sender
+
 FORMAT = 2
 # The answer stopped at a limit, or its cell at an error: nobody has to look at it.
 ORDINARY_ENDS = ("ok", "timeout", "memory", "cell")
@@ -86,7 +88,7 @@ class SubmissionRecord:
     sha256: of the file that is graded; handed_in: of all files of the student together.
     status: "graded", or "flagged" when nothing could be graded and a person must look.
     repairs: what intake mended. printed: what the submission printed while it ran, cut short.
-    seconds: in the box and at the judge.
+    seconds: in the box and at the judge. sender: how the learning system names who handed in.
     """
 
     run: str
@@ -103,6 +105,7 @@ class SubmissionRecord:
     exercises: tuple[ExerciseRecord, ...] = ()
     written: dict[str, WrittenRecord] = field(default_factory=dict)
     printed: str = ""
+    sender: Sender = NOBODY
 
     @property
     def graded(self) -> bool:
@@ -202,6 +205,7 @@ def submission_record(content: dict) -> SubmissionRecord:
             "flags": flags,
             "exercises": exercises,
             "written": {name: WrittenRecord(**entry) for name, entry in content["written"].items()},
+            "sender": Sender(**content.get("sender", {})),
         }
     )
 

@@ -84,6 +84,7 @@ def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
         fingerprint_of(handed_in),
         repairs=submission.repairs,
         flags=tuple(Flag("intake", text) for text in submission.flags),
+        sender=submission.sender,
     )
     return TakenIn(submission, record)
 

@@ -10,6 +10,7 @@ import pytest
 from autograder.grading import archive, record
 from autograder.grading.record import Flag, SubmissionRecord
 from autograder.grading.verdict import Grades, Judged, with_verdicts
+from autograder.intake.submission import Sender
 from course_utils.checks import judge
 
 OLD_COURSE = Path(__file__).with_name("graded_by_format_1")
@@ -59,6 +60,14 @@ def test_what_is_written_comes_back_the_same(old):
     (run,) = archive.runs(old)
     archive.write_run(old, run)
     assert archive.runs(old) == [run]
+
+
+def test_the_numbers_of_the_learning_system_are_kept(old):
+    sender = Sender("canvas", "4711", "90210", "anderssonann_4711_90210_03_attention.ipynb")
+    ann = archive.read_record(old, ASSIGNMENT, "ann")
+    assert ann.sender == Sender()
+    archive.write_record(old, replace(ann, sender=sender))
+    assert archive.read_record(old, ASSIGNMENT, "ann").sender == sender
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', '{"format": 2, "run": "x"}'])
