@@ -9,6 +9,7 @@ from .beam_tree import BeamTree, beam_tree
 from .bottleneck_explorer import BottleneckExplorer, bottleneck_explorer
 from .permutation_explorer import PermutationExplorer, permutation_explorer
 from .position_explorer import PositionExplorer, position_explorer
+from .prediction import PredictionView, predict
 from .softmax_explorer import SoftmaxExplorer, softmax_explorer
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ChallengeResult",
     "PermutationExplorer",
     "PositionExplorer",
+    "PredictionView",
     "SoftmaxExplorer",
     "attention_editor",
     "attention_map",
@@ -30,5 +32,6 @@ __all__ = [
     "challenge_result",
     "permutation_explorer",
     "position_explorer",
+    "predict",
     "softmax_explorer",
 ]

@@ -44,4 +44,7 @@ CELLS = {
     "attention_row": "rows = attention_map(weights, source, target)\nrows._step(1)\nrows",
     "bottleneck": "bottleneck_explorer(grid_data)",
     "beam": "beam_tree(steps)",
+    "predict": 'predict("which", "Which model learns to copy first?", ["RNN", "attention"])',
+    "revealed": 'guess = predict("length-16", "How many strings of 16 symbols come out right?", '
+    'unit="%", low=0, high=100, guess=40)\nguess.reveal(97.5)\nguess',
 }

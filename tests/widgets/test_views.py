@@ -17,6 +17,7 @@ from course_utils.widgets import (
     bottleneck_explorer,
     permutation_explorer,
     position_explorer,
+    predict,
     softmax_explorer,
 )
 
@@ -36,6 +37,8 @@ VIEWS = {
     "bottleneck_explorer": lambda: bottleneck_explorer([RUN]),
     "permutation_explorer": permutation_explorer,
     "position_explorer": position_explorer,
+    "predict": lambda: predict("number", "How many?", unit=" %"),
+    "predict_choice": lambda: predict("choice", "Which?", ["a", "b"]),
     "softmax_explorer": softmax_explorer,
 }
 # What Colab's 7.7.1 and JupyterLab's 8.1 both have, without Output and Accordion.
