@@ -57,8 +57,8 @@ class Prediction:
         off = float(self.guess) - float(self.result)
         if abs(off) <= 1e-9 * max(1.0, abs(float(self.result))):
             return "Exactly what you guessed."
-        way = "more" if off > 0 else "less"
-        return f"Your guess was {self.shown(exact(round(abs(off), 3)))} {way}."
+        way = "high" if off > 0 else "low"
+        return f"Your guess was {self.shown(exact(round(abs(off), 3)))} too {way}."
 
 
 def prediction_picture(state: Prediction) -> Picture:
@@ -86,6 +86,8 @@ class PredictionView(Explorer):
     def __init__(self, key: str, state: Prediction):
         self.key = key
         super().__init__(state, {"guess": _control(state)}, prediction_picture)
+        row, message, picture = self.widget.children
+        self.widget.children = (picture, row, message)  # the question comes first
 
     def show(self, state: Prediction) -> None:
         _kept[self.key] = state

@@ -22,7 +22,9 @@ def test_a_number_that_was_typed_is_shown_beside_the_result():
     view._controls["guess"].value = "40"
     shown = view.reveal(97.5)
     assert "40%" in shown.html and "97.5%" in shown.html
-    assert shown.words.endswith("Your guess: 40%; what came out: 97.5%. Your guess was 57.5% less.")
+    assert shown.words.endswith(
+        "Your guess: 40%; what came out: 97.5%. Your guess was 57.5% too low."
+    )
 
 
 def test_a_choice_that_comes_true_is_said_to():
