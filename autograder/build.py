@@ -19,6 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from autograder import bibliography
 from autograder.cell_names import check_cell, exercise_of, rubric_cell
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
@@ -111,11 +112,12 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
         raise BuildError(
             f"{file}: the first cell should be markdown and start with a title (# ...)."
         )
+    references = _references_cells(file, cells)
     whole: list[NotebookNode] = []
     for number, cell in enumerate(cells, 1):
         where = f"{file}, cell {number}"
         if cell.cell_type == "markdown":
-            cell.source = _fill_in(where, entry.name, cell.source)
+            cell.source = bibliography.fill_in(_fill_in(where, entry.name, cell.source))
         following = []
         if "nbgrader" in cell.metadata:
             following = _complete_graded(where, entry.name, cell)
@@ -134,7 +136,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
         cell.cell_type == "code" and re.search(r"\bbudget\b", cell.source) for cell in rest
     )
     parameters = [_parameters_cell()] if trains else []
-    return [title, _setup_cell(), *parameters, *rest, *_closing_cells(entry)]
+    return [title, _setup_cell(), *parameters, *rest, *references, *_closing_cells(entry)]
 
 
 def _fill_in(where: str, notebook: str, source: str) -> str:
@@ -265,6 +267,20 @@ def _setup_cell() -> NotebookNode:
 def _parameters_cell() -> NotebookNode:
     source = 'budget = "quick"  # "smoke": seconds, "quick": minutes, "full": the published figures'
     return new_code_cell(source, metadata={"tags": ["parameters", "setup"]})
+
+
+def _references_cells(file: str, cells: list[NotebookNode]) -> list[NotebookNode]:
+    """A list of what the notebook cites, if it cites anything."""
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    try:
+        cited = bibliography.cited(prose)
+    except bibliography.UnknownWork as problem:
+        raise BuildError(f"{file}: {problem}") from None
+    return (
+        [new_markdown_cell(f"## References\n\n{bibliography.reference_list(cited)}")]
+        if cited
+        else []
+    )
 
 
 def _closing_cells(entry: register.Notebook) -> list[NotebookNode]:

@@ -57,7 +57,7 @@ def text() -> str:
         f"Together about {total / 60:.0f} hours. Minutes are for a student who has used PyTorch "
         "before, without the `full` budget. *Core* are the points of the exercises that later "
         "notebooks build on; a short course may leave out the others. The last column names the "
-        "exercise sheets, numbered 000 to 004, that the course grew out of.",
+        "teaching material that the exercises grew out of: see the [bibliography](bibliography.md).",
         "",
     ]
     for title, about, names, which in ROUTES:

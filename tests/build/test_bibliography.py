@@ -1,0 +1,73 @@
+"""Citations: one file of works, links in the notebooks, a list at the end of each."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import bibliography, build
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def page():
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs/make_bibliography.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_citation_becomes_a_link_with_author_and_year():
+    assert bibliography.fill_in("As in [@vaswani2017].") == (
+        "As in [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762)."
+    )
+
+
+def test_two_authors_are_both_named_and_a_document_without_address_is_no_link():
+    assert bibliography.work("press2017").label == "Press and Wolf, 2017"
+    assert bibliography.fill_in("From [@eecs182-discussion].") == "From Sahai, 2023."
+
+
+def test_a_citation_of_an_unknown_work_fails_the_build_with_its_file(tmp_path, monkeypatch):
+    good = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    source = tmp_path / "00_start_here.py"
+    source.write_text(good + "\n\n# %% [markdown]\n# As in [@nobody1999].\n", encoding="utf-8")
+    with pytest.raises(build.BuildError, match=r"00_start_here.py: \[@nobody1999\] is not in"):
+        build.read_source(source)
+
+
+def test_a_notebook_closes_with_what_it_cites_each_once(tmp_path, monkeypatch):
+    good = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    source = tmp_path / "00_start_here.py"
+    cell = "\n\n# %% [markdown]\n# [@luong2015], again [@luong2015], and [@bahdanau2015].\n"
+    source.write_text(good + cell, encoding="utf-8")
+    cells = build.read_source(source).cells
+    listed = [c.source for c in cells if c.source.startswith("## References")]
+    assert len(listed) == 1
+    lines = listed[0].splitlines()[2:]
+    assert [line.split()[1].rstrip(",") for line in lines] == ["Bahdanau", "Luong"]
+
+
+def test_every_work_has_a_title_a_place_and_a_key_of_its_own():
+    entries = json.loads(bibliography.FILE.read_text(encoding="utf-8"))
+    assert len({entry["id"] for entry in entries}) == len(entries)
+    for work in bibliography.works().values():
+        assert work.title and work.published
+        assert work.year or work.kind == "document", work.key
+        assert work.address.startswith("https://") or not work.address
+
+
+def test_the_page_in_docs_is_what_the_file_gives():
+    written = (ROOT / "docs/bibliography.md").read_text(encoding="utf-8")
+    assert written == page().text(), "run `python docs/make_bibliography.py`"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_no_citation_mark_is_left_in_a_built_notebook(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            assert not bibliography.CITATION.search(cell.source)
