@@ -24,6 +24,7 @@ from autograder.cell_names import check_cell, exercise_of, rubric_cell
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
 from autograder.paths import NOTEBOOKS, SOURCES
+from autograder.rubric import read_lines
 from course_utils import register
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -212,6 +213,11 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
         raise BuildError(
             f"{where}: a written answer needs a model answer (### BEGIN SOLUTION) and a rubric "
             "(=== BEGIN MARK SCHEME ===), each in its own region, one after the other."
+        )
+    if not read_lines(rubric.group(1)):
+        raise BuildError(
+            f"{where}: no line of the rubric has points. Begin each with its own, as in "
+            "'- half a point: the weights sum to one'; they become buttons for the person who marks."
         )
     cell.source = RUBRIC.sub("", cell.source).rstrip("\n")
     text = (

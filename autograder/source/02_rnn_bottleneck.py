@@ -240,11 +240,12 @@ print(f"one letter in two cases: {same:.2f}, two letters: {other:.2f}")
 #    reads, one step late (teacher forcing).
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# A quarter of a point for each part.
-# 1: weights fixed; input, activations and output vary. 2: loss on the output trains the decoder; the
-# gradient enters the encoder through the bottleneck as the decoder's initial state. 3: regularities of
-# the task over all examples, no single example. 4: the input shows the source domain, the output
-# supervises (and is fed to the decoder).
+# - a quarter of a point: part 1, the weights are fixed; input, activations and output vary;
+# - a quarter of a point: part 2, the loss on the output trains the decoder; the gradient enters the
+#   encoder through the bottleneck, as the decoder's initial state;
+# - a quarter of a point: part 3, regularities of the task over all examples, no single example;
+# - a quarter of a point: part 4, the input shows the source domain, the output supervises (and is fed
+#   to the decoder).
 # === END MARK SCHEME ===
 
 # %% [markdown]
@@ -376,12 +377,12 @@ for name, found in probes.items():
 # finitely many texts, but no figure of this notebook shows where it is.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# Half a point: the vector must hold the task token and every character with its place (the case of a
-# letter is not needed); its size does not grow with the text. Half a point: a number from the
-# notebook, with a sound reading: optimisation where training accuracy is as low and the gradient vanishes
-# (the vanilla RNN on long texts); for the GRU, that a larger D helps after a fixed number of steps says
-# nothing about room, because more steps help the small one too. Don't award the second half for "a larger
-# D helps, so room is the limit".
+# - half a point: the vector must hold the task token and every character with its place (the case of a
+#   letter is not needed); its size does not grow with the text;
+# - half a point: a number from the notebook, with a sound reading: optimisation where training accuracy
+#   is as low and the gradient vanishes (the vanilla RNN on long texts); for the GRU, that a larger D
+#   helps after a fixed number of steps says nothing about room, because more steps help the small one
+#   too. Don't award this half for "a larger D helps, so room is the limit".
 # === END MARK SCHEME ===
 
 # %% [markdown]
@@ -567,9 +568,12 @@ if ready("attend"):
 #   the character in the context into the wanted case.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# A quarter of a point for each part: encoder (character and position in each state), scores (match the
-# place, look-up), bottleneck (need not hold the text), decoder (counts, applies the case). Take off a
-# quarter when nothing from the notebook is used as evidence.
+# - a quarter of a point: encoder (character and position in each state);
+# - a quarter of a point: scores (match the place, look-up);
+# - a quarter of a point: bottleneck (need not hold the text);
+# - a quarter of a point: decoder (counts, applies the case).
+#
+# Take off a quarter when nothing from the notebook is used as evidence.
 # === END MARK SCHEME ===
 
 # %% [markdown]
@@ -766,9 +770,10 @@ if ready("attend"):
 # with everything: some seeds had not learned the task after 300 steps. So: start or decoder.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# Half a point: a sound reason for each model (the vanilla bottleneck must carry the prompt unless the
-# decoder gets it directly; a later prompt moves the text away from the decoder; attention can look it
-# up anywhere). Half a point: the table read with its spread: no difference claimed where ranges overlap.
+# - half a point: a sound reason for each model (the vanilla bottleneck must carry the prompt unless the
+#   decoder gets it directly; a later prompt moves the text away from the decoder; attention can look it
+#   up anywhere);
+# - half a point: the table read with its spread: no difference claimed where ranges overlap.
 # === END MARK SCHEME ===
 
 # %% [markdown]
