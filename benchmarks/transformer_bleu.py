@@ -4,15 +4,16 @@
     COURSE_DATA=folder python benchmarks/transformer_bleu.py --budget full    # and with a beam
     python benchmarks/transformer_bleu.py --builtin --budget smoke            # seconds, no data
 
-A run that was cut off goes on from its last epoch; a run that is in the table already is not
-repeated. Lines go to course_utils/measured/transformer_results.csv, trained weights stay outside the
+A run that was cut off, by Ctrl-C or SIGTERM too, goes on from its last epoch, and the CPU time
+that it used before is counted. A run that is in the table already is not repeated. Lines go to course_utils/measured/transformer_results.csv, trained weights stay outside the
 repository.
 """
 
 import argparse
 import dataclasses
-import os
+import signal
 import time
+from pathlib import Path
 
 import torch
 from translation_table import models_folder
@@ -21,6 +22,7 @@ from autograder.solutions import solution
 from course_utils.data import builtin_corpus, encode, load_corpus
 from course_utils.data.tokens import END, START
 from course_utils.training.devices import seed_everything
+from course_utils.training.history import History
 from course_utils.transformer.training import (
     LONGEST,
     RECIPES,
@@ -56,6 +58,20 @@ def beam_translate(model, data) -> list[list[str]]:
     return found
 
 
+def train(model, data, recipe, seed: int, path: Path) -> tuple[History, float]:
+    """Train, or go on with a run that was cut off; also the CPU minutes of all its parts."""
+    used = path.with_suffix(".cpu.txt")
+    before = float(used.read_text()) if path.exists() and used.exists() else 0.0
+    cpu = time.process_time()
+    history = train_transformer(model, data, recipe, seed=seed, checkpoint=path, show=False)
+    minutes = before + (time.process_time() - cpu) / 60
+    used.write_text(str(minutes))
+    if history.stopped == "interrupted":
+        done = f"{len(history.records)} of {recipe.epochs} epochs"
+        raise SystemExit(f"Cut off after {done} and {minutes:.1f} CPU minutes; run it again.")
+    return history, minutes
+
+
 def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result], list]:
     """Train one model (or go on with it) and score it on the test set."""
     recipe = RECIPES[budget]
@@ -65,9 +81,7 @@ def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result
     print(f"{corpus_name}, {budget}: {count:,} parameters, {recipe}", flush=True)
     path = models_folder() / f"transformer-{corpus_name}-{budget}-{seed}.pt"
     path.parent.mkdir(parents=True, exist_ok=True)
-    cpu = time.process_time()
-    history = train_transformer(model, data, recipe, seed=seed, checkpoint=path, show=False)
-    cpu_minutes = (time.process_time() - cpu) / 60
+    history, cpu_minutes = train(model, data, recipe, seed, path)
     for record in history.records:
         print("   ", {key: round(value, 3) for key, value in record.items()})
     print(history, flush=True)
@@ -102,9 +116,10 @@ def main() -> None:
     parser.add_argument("--budget", choices=list(RECIPES), default="quick")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--builtin", action="store_true", help="the built-in corpus; no table")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(options.threads)  # one takes longer than two, and less CPU time
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     known = read_results(TRANSFORMER_RESULTS)
     if not options.builtin and (options.budget, options.seed) in [
         (r.budget, r.seed) for r in known

@@ -100,23 +100,20 @@ def length_batches(
 def padded_batches(
     examples: Sequence[Example], words: int = 2000, seed: int | None = None
 ) -> list[Batch]:
-    """Batches of about `words` target words, pairs of similar length together, sources padded.
+    """Batches of at most `words` target words: pairs of similar lengths together, sources padded.
 
     With a seed, pairs and batches are shuffled; without one the order is always the same.
     """
     rng = random.Random(seed) if seed is not None else None
 
-    def length(example: Example) -> float:
+    def lengths(example: Example) -> tuple[int, float]:
         # A little noise, so that a pair meets other neighbours in each epoch.
-        return len(example.target) + len(example.source) / 4 + (rng.random() if rng else 0.0)
+        return len(example.target), len(example.source) + (2 * rng.random() if rng else 0.0)
 
     chunks: list[list[Example]] = []
-    longest = 0
-    for example in sorted(examples, key=length):
-        longest = max(longest, len(example.target) + 1)
-        if not chunks or longest * (len(chunks[-1]) + 1) > words:
+    for example in sorted(examples, key=lengths):
+        if not chunks or (len(example.target) + 1) * (len(chunks[-1]) + 1) > words:
             chunks.append([])
-            longest = len(example.target) + 1
         chunks[-1].append(example)
     if rng:
         rng.shuffle(chunks)

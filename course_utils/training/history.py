@@ -72,17 +72,27 @@ def restore(state: dict[str, Any], history: History, model: nn.Module, optimiser
 
 
 def close_epoch(
-    history: History, record: dict[str, float], model: nn.Module, optimiser: Any, step: int
+    history: History,
+    record: dict[str, float],
+    model: nn.Module,
+    judged: nn.Module,
+    optimiser: Any,
+    step: int,
 ) -> None:
-    """Keep the record and a snapshot; an interrupt before the last line leaves the old state."""
+    """Keep the record and a snapshot; an interrupt before the last line leaves the old state.
+
+    `judged` is the model that was validated: the model in training, or its averaged weights.
+    """
     weights = _snapshot(model)
+    kept = weights if judged is model else _snapshot(judged)
     decisive = record.get("val_loss", record["train_loss"])
     best = history.state["best"] if history.state else None
     better = best is None or decisive < history.best_loss
     state = {
         "model": weights,
+        "judged": kept,
         "optimiser": copy.deepcopy(optimiser.state_dict()),
-        "best": weights if better else best,
+        "best": kept if better else best,
         "best_epoch": int(record["epoch"]) if better else history.best_epoch,
         "best_loss": decisive if better else history.best_loss,
         "records": [*history.records, record],

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_utils.training.averaging import RunningMean
 from course_utils.training.checkpoint import Checkpoint
 from course_utils.training.devices import (
     choose_device,
@@ -43,6 +44,7 @@ def fit(
     seed: int = 0,
     patience: int | None = None,
     clip: float | None = 1.0,
+    average: int | None = None,
     checkpoint: str | Path | None = None,
     resume: History | None = None,
     max_seconds: float | None = None,
@@ -58,6 +60,7 @@ def fit(
     optimiser           None for Adam, an optimiser, or what makes one from (parameters, lr=lr)
     schedule(step)      a factor on the learning rate; `step` counts from 1
     patience            stop after this many epochs without a better loss
+    average             validate and keep the mean of the weights over about so many last steps
     checkpoint          a name or a path: a run that was cut off goes on from there
     resume              the History of an interrupted run: go on where it stopped
     max_seconds         stop after this time; the epoch under way is closed and counted
@@ -72,8 +75,9 @@ def fit(
     optimiser = make_optimiser(optimiser, model, lr)
     store = Checkpoint(checkpoint, model, seed) if checkpoint is not None else None
     history = _begin(model, optimiser, resume, store, show)
+    averaged = _averaged(model, average, history)
     view, clock = LiveCurve(epochs, show), _Clock(history.seconds, max_seconds, pause_after)
-    run = _Run(model, loss, optimiser, schedule, clip, device, history, view, clock)
+    run = _Run(model, loss, optimiser, schedule, clip, device, averaged, history, view, clock)
     with one_thread(only_if=device.type == "cpu" and is_small(model)):
         history.stopped = run.epochs(batches, validate, epochs, patience, seed, store)
     history.seconds, history.device = clock.seconds(), str(device)
@@ -92,6 +96,7 @@ class _Run:
     schedule: Callable[[int], float] | None
     clip: float | None
     device: torch.device
+    averaged: RunningMean | None
     history: History
     view: LiveCurve
     clock: _Clock
@@ -115,9 +120,10 @@ class _Run:
                 if not math.isfinite(train_loss):
                     return "diverged"
                 record = {"epoch": float(epoch + 1), "train_loss": train_loss}
-                record |= _validated(validate, self.model)
+                judged = self.averaged.mean if self.averaged else self.model
+                record |= _validated(validate, judged)
                 record["seconds"] = self.clock.seconds()
-                close_epoch(history, record, self.model, self.optimiser, step)
+                close_epoch(history, record, self.model, judged, self.optimiser, step)
                 if store is not None:
                     store.save(history)
         except KeyboardInterrupt:
@@ -138,6 +144,8 @@ class _Run:
             if self.clip is not None:
                 nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
             self.optimiser.step()
+            if self.averaged:
+                self.averaged.update(self.model, step)
             total += loss.detach() * count
             items += count
             self.view.step(
@@ -203,6 +211,16 @@ def _begin(
     for group in optimiser.param_groups:
         group.setdefault("initial_lr", group["lr"])
     return history
+
+
+def _averaged(model: nn.Module, span: int | None, history: History) -> RunningMean | None:
+    """The running mean of the weights, if one is wanted; of a run that goes on, its own."""
+    if span is None:
+        return None
+    averaged = RunningMean(model, span)
+    if history.state is not None:
+        averaged.mean.load_state_dict(history.state["judged"])
+    return averaged
 
 
 def _reason_to_stop(

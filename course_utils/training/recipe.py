@@ -13,6 +13,7 @@ class Recipe:
     batch_size    sentence pairs in a batch, or about how many words where sources are padded
     smoothing     the share of each target that is spread over all words
     examples      only so many of the corpus; None for all
+    average       keep the mean of the weights over about so many last steps; None: of one step
     sizes         what the model is built with
     """
 
@@ -22,4 +23,5 @@ class Recipe:
     rising_steps: int = 200
     smoothing: float = 0.0
     examples: int | None = None
+    average: int | None = None
     sizes: Any = None

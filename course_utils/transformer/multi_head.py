@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_utils.transformer.masks import check_mask
 
@@ -28,6 +29,8 @@ class MultiHeadAttention(nn.MultiheadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         (B, T, _), S = query.shape, key.shape[1]
         check_mask(mask, T, S, batch=B)
+        if not self.keeps_weights:
+            return self.output_alone(query, key, value, mask), None
         forbidden = None if mask is None else ~mask
         if forbidden is not None and forbidden.dim() == 3:
             # torch wants one mask for each sequence and head.
@@ -37,12 +40,28 @@ class MultiHeadAttention(nn.MultiheadAttention):
             key,
             value,
             attn_mask=forbidden,
-            need_weights=self.keeps_weights,
+            need_weights=True,
             average_attn_weights=False,
         )
-        if weights is not None:
-            self.weights.append(weights.detach())
+        self.weights.append(weights.detach())
         return output, weights
+
+    def output_alone(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """The same output from one fused call, without the weights.
+
+        PyTorch's own module copies the mask for every head, and its inputs to put time first;
+        on a CPU that is an eighth of the training time.
+        """
+        matrices, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        heads = [
+            F.linear(x, matrix, bias).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for x, matrix, bias in zip((query, key, value), matrices, biases, strict=True)
+        ]
+        for_all_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
+        output = F.scaled_dot_product_attention(*heads, attn_mask=for_all_heads)
+        return self.out_proj(output.transpose(1, 2).flatten(2))
 
 
 @contextlib.contextmanager

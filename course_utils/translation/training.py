@@ -104,6 +104,7 @@ def train_translator(
         epochs=recipe.epochs,
         lr=recipe.lr,
         schedule=warm_up(recipe.rising_steps, steps),
+        average=recipe.average,
         seed=seed,
         **settings,
     )

@@ -141,3 +141,19 @@ def test_recording_keeps_the_maps_inside_the_block_only():
     model(source, target)
     assert all(len(calls) == 1 for calls in maps.values())
     assert not any(m.keeps_weights for m in model.modules() if isinstance(m, MultiHeadAttention))
+
+
+@pytest.mark.parametrize("mask", [None, "[T, S]", "[B, T, S]", "[B, 1, S]"])
+def test_the_output_is_the_same_with_its_weights_and_without(mask):
+    torch.manual_seed(0)
+    B, T, S = 3, 4, 5
+    attention = MultiHeadAttention(16, 4)
+    nn.init.normal_(attention.in_proj_bias)  # it starts at zero, which would hide a mistake
+    query, key, value = torch.randn(B, T, 16), torch.randn(B, S, 16), torch.randn(B, S, 16)
+    shape = {"[T, S]": (T, S), "[B, T, S]": (B, T, S), "[B, 1, S]": (B, 1, S)}.get(mask, ())
+    allowed = (torch.rand(shape) < 0.6) | (torch.arange(S) == 0) if mask else None
+    plain, nothing = attention(query, key, value, allowed)
+    with recording(attention):
+        seen, weights = attention(query, key, value, allowed)
+    assert nothing is None and weights.shape == (B, 4, T, S)
+    torch.testing.assert_close(plain, seen)

@@ -168,6 +168,34 @@ def test_a_checkpoint_carries_a_cut_off_run_to_its_end(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["run.pt"]
 
 
+def test_averaged_weights_are_validated_kept_and_nearer_than_single_steps():
+    def noisy(epoch):
+        order = torch.randperm(64)
+        return [(INPUTS[rows], TARGETS[rows]) for rows in order.split(2)]
+
+    single, averaged = small_model(), small_model()
+    alone = run(single, epochs=12, batches=noisy, lr=0.05)
+    mean = run(averaged, epochs=12, batches=noisy, lr=0.05, average=64)
+    assert mean.best_loss < 0.5 * alone.best_loss
+    assert validate(averaged)["loss"] == pytest.approx(mean.best_loss)
+    # Averaging looks on: the steps themselves are the same with it and without it.
+    assert mean.column("train_loss") == alone.column("train_loss")
+
+
+def test_a_cut_off_run_goes_on_with_its_average(tmp_path):
+    whole, broken = small_model(), small_model()
+    run(whole, epochs=6, average=10)
+    run(broken, epochs=2, average=10, checkpoint=tmp_path / "run.pt")
+    again = small_model()
+    run(again, epochs=6, average=10, checkpoint=tmp_path / "run.pt")
+    assert torch.equal(weights(whole), weights(again))
+
+
+def test_an_average_over_no_step_is_refused():
+    with pytest.raises(ValueError, match="average must be at least one step"):
+        run(small_model(), average=0)
+
+
 def test_a_finished_checkpoint_is_not_trained_again(tmp_path):
     path = tmp_path / "run.pt"
     model, again = small_model(), small_model()

@@ -1,0 +1,31 @@
+"""The mean of a model's weights over its last steps.
+
+The weights of single steps scatter around a good place; their mean is nearer to it.
+"""
+
+import copy
+
+import torch
+from torch import nn
+
+
+class RunningMean:
+    """A copy of a model that holds the mean of its weights over about `span` last steps.
+
+    In the first steps the weights still move far, so the mean is over a tenth of the steps so far.
+    """
+
+    def __init__(self, model: nn.Module, span: int) -> None:
+        if span < 1:
+            raise ValueError(f"average must be at least one step, but it is {span}.")
+        self.span = span
+        self.mean = copy.deepcopy(model)
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Take in the weights after step number `step`, which counts from 1."""
+        share = max(1 / self.span, 1 / (1 + step / 10))
+        for mean, latest in zip(self.mean.parameters(), model.parameters(), strict=True):
+            mean.lerp_(latest, share)
+        for mean, latest in zip(self.mean.buffers(), model.buffers(), strict=True):
+            mean.copy_(latest)
