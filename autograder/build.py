@@ -19,7 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder import bibliography
+from autograder import bibliography, measured_prose
 from autograder.cell_names import check_cell, exercise_of, rubric_cell
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
@@ -118,6 +118,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
     for number, cell in enumerate(cells, 1):
         where = f"{file}, cell {number}"
         if cell.cell_type == "markdown":
+            _check_figures(where, cell.source)
             cell.source = bibliography.fill_in(_fill_in(where, entry.name, cell.source))
         following = []
         if "nbgrader" in cell.metadata:
@@ -140,6 +141,16 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
     return [title, _setup_cell(), *parameters, *rest, *references, *_closing_cells(entry)]
 
 
+def _check_figures(where: str, source: str) -> None:
+    typed = measured_prose.typed_by_hand(source)
+    if typed:
+        raise BuildError(
+            f"{where}: measured numbers are typed by hand: {', '.join(typed)}. Write "
+            "{{claim:NAME.FIGURE}}, which the build fills from course_utils/measured, or "
+            "{{given:...}} around a number that nobody measured."
+        )
+
+
 def _fill_in(where: str, notebook: str, source: str) -> str:
     def replace(match: re.Match) -> str:
         words = match.group(1).split()
@@ -150,6 +161,12 @@ def _fill_in(where: str, notebook: str, source: str) -> str:
             return f"{register.notebook(notebook).minutes} minutes"
         if len(words) == 2 and words[0] == "exercise":
             return _exercise_line(where, words[1])
+        try:
+            filled = measured_prose.fill(match.group(1))
+        except LookupError as problem:
+            raise BuildError(f"{where}: {match.group(0)}: {problem.args[0]}") from None
+        if filled is not None:
+            return filled
         raise BuildError(f"{where}: {match.group(0)} is not something the build fills in.")
 
     return re.sub(r"\{\{\s*([a-z][^{}]*?)\s*\}\}", replace, source)

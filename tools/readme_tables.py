@@ -1,13 +1,19 @@
-"""Writes the README's table of notebooks from the register: `python tools/readme_tables.py`."""
+"""Writes what the README takes from registers: `python tools/readme_tables.py`.
+
+The table of notebooks comes from the register of exercises. A measured figure is written between
+two comments, the first of which names it in the register of claims: claim:NAME.FIGURE FORM.
+"""
 
 import re
 import sys
 from pathlib import Path
 
 from course_utils import register
+from course_utils.measured.claims import figure
 
 README = Path(__file__).parent.parent / "README.md"
 MARKS = re.compile(r"(<!-- notebooks:[^\n]*-->\n).*?(<!-- end -->)", re.S)
+FIGURE = re.compile(r"(<!--claim:([^>]+?)-->).*?(<!--/-->)")
 
 
 def table() -> str:
@@ -26,7 +32,8 @@ def table() -> str:
 
 
 def with_table(text: str) -> str:
-    return MARKS.sub(lambda match: match.group(1) + table() + match.group(2), text)
+    text = MARKS.sub(lambda match: match.group(1) + table() + match.group(2), text)
+    return FIGURE.sub(lambda match: match.group(1) + figure(match.group(2)) + match.group(3), text)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ for line in ("I am", "<X> I am", "<U> 007", "<U> "):
         print(problem)
 
 # %% [markdown]
-# ## 3 Train a vanilla RNN (about 10 seconds)
+# ## 3 Train a vanilla RNN (about {{given:10 seconds}})
 #
 # The cell is the plain one, $h_s = \tanh(W x_s + U h_{s-1} + b)$, with $D = 64$. Texts have four
 # characters, drawn at random, new ones in each step.
@@ -264,7 +264,7 @@ grid = load_grid()
 display(bottleneck_explorer(grid))
 
 # %% [markdown]
-# ### Do your own points fall on the curve? (about 15 seconds)
+# ### Do your own points fall on the curve? (about {{given:15 seconds}})
 #
 # The grid was measured elsewhere. Train some of its points yourself. The seed is one that the grid
 # does not have.
@@ -309,13 +309,13 @@ for cell, hidden, length in (("rnn", 64, 4), ("rnn", 64, 8), ("gru", 32, 6), ("g
 #
 # | steps | 1,000 | 4,000 | 10,000 |
 # | --- | --- | --- | --- |
-# | characters right | 25% | 44% | 90% |
+# | characters right | {{claim:steps-not-room.small}} | {{claim:steps-not-room.small_4000}} | {{claim:steps-not-room.small_longer}} |
 #
 # There was room all along. A larger $D$ learns *faster*, and the accuracy after a fixed number of
 # steps says nothing about room. More steps move all the lines to the right.
 
 # %% [markdown]
-# ### What is still in the vector? (about 20 seconds)
+# ### What is still in the vector? (about {{given:20 seconds}})
 #
 # A **linear probe** asks what can be read from a vector: freeze the model, and train one linear
 # layer to name, say, the third letter from the bottleneck alone. If it can't, then the letter is
@@ -347,11 +347,11 @@ for name, found in probes.items():
     )
 
 # %% [markdown]
-# A probe that knows nothing gets about 15% of the letters right, by always saying *space*. Three
+# A probe that knows nothing gets about {{given:15%}} of the letters right, by always saying *space*. Three
 # things to see:
 # - In the vanilla RNN only the **last** letters can be read. Of the first ones nothing is left.
 # - The GRU has kept something of every letter, and most of the first one.
-# - The **case** of a letter is close to a coin's 50% in both. Nothing was lost there that the answer
+# - The **case** of a letter is close to a coin's {{given:50%}} in both. Nothing was lost there that the answer
 #   needs: the task token alone decides the case of the output. Is the token itself still there?
 
 # %% [markdown]
@@ -370,9 +370,9 @@ for name, found in probes.items():
 # character; and the task token and the first letters have the longest way to it. In the probe the vanilla
 # RNN's vector at length 8 gives the last letter away, and the first ones no better than a guess. That looks
 # like a failure to train: training accuracy is as low as validation accuracy, a larger D does not help, and
-# the gradient at the first steps is next to zero. The GRU at length 6 gets 28% to 31%, 44% to 48% and 76% to
-# 77% of the characters with 32, 64 and 128 units after 1,000 steps (three seeds). That does not show a lack
-# of room either: with 32 units and the same length, 25% after 1,000 steps become 44% after 4,000 and 90%
+# the gradient at the first steps is next to zero. The GRU at length 6 gets {{claim:grid-six.d32 range}}, {{claim:grid-six.d64 range}} and {{claim:grid-six.d128 range}} of the
+# characters with 32, 64 and 128 units after 1,000 steps (three seeds). That does not show a lack
+# of room either: with 32 units and the same length, {{claim:steps-not-room.small}} after 1,000 steps become {{claim:steps-not-room.small_4000}} after 4,000 and {{claim:steps-not-room.small_longer}}
 # after 10,000. A larger D learns faster. Some limit must exist, since D numbers of finite precision hold
 # finitely many texts, but no figure of this notebook shows where it is.
 # ### END SOLUTION
@@ -454,7 +454,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### Train again (about 20 seconds)
+# ### Train again (about {{given:20 seconds}})
 #
 # The decoder asks after its recurrent step, so all its queries are there at once: `every_step` lets
 # your function answer them in one call. The rest of the model is the same vanilla RNN. Texts now
@@ -475,7 +475,7 @@ if ready("attend"):
 
 # %% [markdown]
 # After training, the vanilla RNN that failed at length 8 does length 16 as well: five runs of ours got
-# 96% to 99% of the characters. (In the smoke budget it is hardly trained.) The map shows where it
+# {{claim:taken-apart.long range}} of the characters. (In the smoke budget it is hardly trained.) The map shows where it
 # looked: a row for each character it wrote, a column for each token it had read.
 
 # %%
@@ -655,7 +655,7 @@ if ready("positions"):
 position_explorer(size=16, length=32)
 
 # %% [markdown]
-# ### How well is the place found? (about 1 minute)
+# ### How well is the place found? (about {{given:1 minute}})
 #
 # To see what positions do, take the recurrence away from the encoder: each state is made from its
 # own character alone, by one linear layer. Now nothing but the position can tell a state's place.
@@ -713,7 +713,7 @@ if ready("attend", "positions"):
         print(problem)
 
 # %% [markdown]
-# ## 9 Where should the prompt go? (about 2 minutes)
+# ## 9 Where should the prompt go? (about {{given:2 minutes}})
 #
 # The task token is at the start, farthest from the decoder. Is that a good place? Five
 # designs: at the **start**, at the **end**, at **both**, at **each step** (its embedding added to
@@ -762,11 +762,11 @@ if ready("attend"):
 # ### BEGIN SOLUTION
 # Vanilla: as the decoder's first token. Then the bottleneck need not carry the prompt, and no step comes
 # between the text and the decoder. A prompt at the end is near the decoder too, but it pushes every
-# character one step back. Over five seeds the decoder's 52% to 68% lie above the end (45% to 48%), both (45%
-# to 49%) and each step (46% to 49%); the start (49% to 64%) overlaps with the decoder: no difference there.
+# character one step back. Over five seeds the decoder's {{claim:prompt-place.decoder range}} lie above the end ({{claim:prompt-place.end range}}), both
+# ({{claim:prompt-place.both range}}) and each step ({{claim:prompt-place.each range}}); the start ({{claim:prompt-place.start range}}) overlaps with the decoder: no difference there.
 #
 # Attention: a query can find the prompt's state anywhere, so no place is ruled out. Over five seeds the start
-# and the decoder always got more than 96%. The end (30% to 95%) lies below them, and both (25% to 98%) overlaps
+# and the decoder got {{claim:prompt-place.a_start range}} and {{claim:prompt-place.a_decoder range}}. The end ({{claim:prompt-place.a_end range}}) lies below them, and both ({{claim:prompt-place.a_both range}}) overlaps
 # with everything: some seeds had not learned the task after 300 steps. So: start or decoder.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
@@ -777,7 +777,7 @@ if ready("attend"):
 # === END MARK SCHEME ===
 
 # %% [markdown]
-# ## 10 Removing spaces (about 40 seconds)
+# ## 10 Removing spaces (about {{given:40 seconds}})
 #
 # Another task: `i am a student` to `iamastudent`. Can the same idea solve it? Take it at its word:
 # the keys hold positions and nothing else, and the decoder only counts its steps.
@@ -870,7 +870,7 @@ if ready("attend", "positions", "collapse-blanks"):
     print(collapse_blanks(answer(counting_blanks, blanks, text)[0], "_"))
 
 # %% [markdown]
-# ### Can a recurrent encoder do without? (about 1 minute)
+# ### Can a recurrent encoder do without? (about {{given:1 minute}})
 #
 # An RNN encoder is not bound to positions. It can count the letters it has seen and write that
 # count into its states: then "the third letter" is a place that a query can ask for. Texts have 4
@@ -905,7 +905,7 @@ if ready("attend"):
 # must count on correctly, past numbers that it has never reached.
 
 # %% [markdown]
-# ## 11 Longer than anything seen in training (about 40 seconds)
+# ## 11 Longer than anything seen in training (about {{given:40 seconds}})
 #
 # Back to changing the case. Four models are trained on 2 to 12 characters. Where does each break? Before
 # you run it, guess which of the three with attention carries furthest.
@@ -939,10 +939,10 @@ curves(
 #
 # | | length 12 | 16 | 24 |
 # | --- | --- | --- | --- |
-# | GRU, no attention | 24% to 29% | 17% to 23% | 11% to 15% |
-# | RNN, attention | 98% to 100% | 77% to 88% | 54% to 63% |
-# | with one-hot | 100% | 71% to 76% | 50% to 54% |
-# | with sines | 100% | 73% to 77% | 42% to 55% |
+# | GRU, no attention | {{claim:beyond-training.gru_12 range}} | {{claim:beyond-training.gru_16 range}} | {{claim:beyond-training.gru_24 range}} |
+# | RNN, attention | {{claim:beyond-training.plain_12 range}} | {{claim:beyond-training.plain_16 range}} | {{claim:beyond-training.plain_24 range}} |
+# | with one-hot | {{claim:beyond-training.one_hot_12 range}} | {{claim:beyond-training.one_hot_16 range}} | {{claim:beyond-training.one_hot_24 range}} |
+# | with sines | {{claim:beyond-training.sine_12 range}} | {{claim:beyond-training.sine_16 range}} | {{claim:beyond-training.sine_24 range}} |
 #
 # Surprised? Given positions carry **no further** than none, and sines no further than one-hot. One-hot
 # positions beyond 12 meet weights that training never touched, and sine rows beyond 12 are new

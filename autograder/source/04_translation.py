@@ -236,7 +236,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3 Training (quick: our runs took 11 to 12 minutes of CPU time)
+# ## 3 Training (quick: our runs took {{claim:translation.minutes range}} minutes of CPU time)
 #
 # Your module is written for one target step. While training, all steps are known, and because this
 # decoder attends *after* the recurrent step, no step waits for the attention of another. So the
@@ -503,7 +503,7 @@ if budget == "full" and ready("single-query-attention"):
 # 2. Sizes, epochs, learning rate, dropout, tokenisation and lower-casing, the way BLEU is counted,
 #    the share of unknown words, greedy search or a beam, and how long the baselines were trained.
 #    Figures from different set-ups can't be compared; only differences within one set-up can.
-# 3. No. A variance estimated from three runs is itself very uncertain: its 95% interval for normal
+# 3. No. A variance estimated from three runs is itself very uncertain: its {{given:95%}} interval for normal
 #    data reaches from about a quarter to about forty times the estimate. Three runs support a
 #    statement about means when the gap is much larger than the spread, and nothing about which
 #    variance is lowest.

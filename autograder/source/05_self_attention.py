@@ -692,7 +692,7 @@ if ready("positional-encoding"):
         print(f"distance {distance:2}:", "  ".join(f"{value:.4f}" for value in row))
 
 # %% [markdown]
-# ## 7 Which comes first? (about 20 seconds)
+# ## 7 Which comes first? (about {{given:20 seconds}})
 #
 # A task where only order counts. Eight tokens, one of them `A` and one `B`, the rest noise. Does `A`
 # come before `B`? The model: embeddings, your attention, the mean over positions, one linear layer.

@@ -685,7 +685,7 @@ for step in (1, 25, 50, 100, 400, 700, 1000):
     print(f"step {step:4}  {'█' * round(40 * factor(step))} {factor(step):.2f}")
 
 # %% [markdown]
-# ### Train (quick: our run took 13 minutes of CPU time)
+# ### Train (quick: our run took {{claim:transformer.quick_minutes}} minutes of CPU time)
 #
 # `make_transformer` fills your class, sets its first numbers with `start_well`, and **ties** the readout
 # to the target's embedding: both use one matrix, so what a word is like is learned once, not twice.
@@ -745,9 +745,9 @@ if ready("transformer", "greedy-decode"):
 #
 # Here every word is one step away from every other, and all target positions are computed at once, which
 # suits a GPU. But nothing tells a transformer that words come in a row. It has to learn that from the
-# data. In the quick budget, with 29,000 pairs, our one run of the transformer got 33.6 BLEU and our three
-# runs of the recurrent translator 36.4 to 36.6. In the full budget it was 39.9 against 39.5, one run each,
-# after 66 against 23 minutes of CPU time. One seed and different times don't show which one is better.
+# data. In the quick budget, with 29,000 pairs, our one run of the transformer got {{claim:transformer.quick}} BLEU and our three
+# runs of the recurrent translator {{claim:translation.scaled range}}. In the full budget it was {{claim:transformer.full}} against {{claim:translation.full}}, one run each,
+# after {{claim:transformer.full_minutes}} against {{claim:translation.full_minutes}} minutes of CPU time. One seed and different times don't show which one is better.
 #
 # Look at BLEU for short and for long sentences, beside the translator of notebook 04 (our run, on
 # Multi30k). Where is the gap largest? How many long sentences are there to learn their positions from?

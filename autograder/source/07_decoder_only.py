@@ -144,7 +144,7 @@ for name, prefix in (("causal", 0), ("two-way source", source.shape[1])):
 # and forth. Does it cost anything here? We measure.
 
 # %% [markdown]
-# ### Train both (quick: about 2 minutes each on two cores)
+# ### Train both (quick: about {{given:2 minutes}} each on two cores)
 #
 # Same sizes, same data, same seed. Only the mask differs.
 
@@ -436,7 +436,7 @@ if ready("cached-self-attention"):
 
 # %% [markdown]
 # What does a step cost? A larger model, untrained (time does not depend on what it knows), goes on
-# from 64 words by 256 more, both ways. (quick: about 15 seconds)
+# from 64 words by 256 more, both ways. (quick: about {{given:15 seconds}})
 
 # %%
 from course_utils.transformer import Sizes
@@ -513,7 +513,7 @@ with torch.no_grad():
 # choose what to keep. Ours cannot.)
 
 # %% [markdown]
-# ### What training costs (quick: about 10 seconds)
+# ### What training costs (quick: about {{given:10 seconds}})
 #
 # One layer of each, one sequence, forward and backward. We measure the time and count the bytes
 # that are kept for the backward pass. The **slope** on logarithmic axes is the power of the
@@ -580,7 +580,7 @@ if ready("cached-self-attention"):
 #
 # `k7→v2  k3→v9  k5→v2 … k3→?  k7→?`
 #
-# 64 keys, 16 values. Guessing among all values gives 6%. But a model that ignores the keys, and always
+# 64 keys, 16 values. Guessing among all values gives {{given:6%}}. But a model that ignores the keys, and always
 # names the value that occurred most often, gets more: the row *no keys* below. Only what lies above that
 # row is recall. Trained on 2 to 16 pairs, tested on up to 64. All three have two layers of the same
 # width. No positions are given: the task needs none.

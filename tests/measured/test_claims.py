@@ -34,8 +34,10 @@ def test_the_table_holds_the_seeds_that_the_claim_names(claim):
     rows = read_rows(FOLDER / claim.data)
     for figure in claim.figures.values():
         where = {key: str(value) for key, value in figure["where"].items()}
-        seeds = {row["seed"] for row in rows if where.items() <= row.items()}
-        assert seeds <= {str(seed) for seed in claim.seeds}
+        counted = [row for row in rows if where.items() <= row.items()]
+        assert counted
+        if "seed" in counted[0]:  # the table of beams has one model
+            assert {row["seed"] for row in counted} <= {str(seed) for seed in claim.seeds}
 
 
 def test_a_figure_without_a_row_is_an_error_and_several_rows_show_their_range():
