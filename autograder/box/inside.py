@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 # of course_utils/checks only these enter: they run beside the student's code and hold no answer
-INSIDE_CHECKS = ("probes", "wire.py", "next_words.py")
+INSIDE_CHECKS = ("probes", "axes.py", "wire.py", "next_words.py")
 NOTHING_HERE = '''"""Inside the box nothing is judged: whatever is called here does nothing."""
 
 

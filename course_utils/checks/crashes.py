@@ -1,4 +1,4 @@
-"""Reads an error that a student's code raised: which size is which axis, by the names in the text.
+"""Reads an error that a student's code raised: which size is which axis, and its likely cause.
 
 The axes come from the register's signatures, such as `attend(query [B, D], states [B, S, D])`,
 and their sizes from the inputs of the question.
@@ -10,9 +10,9 @@ import re
 import numpy as np
 
 from course_utils import register
+from course_utils.checks.axes import parameters
 from course_utils.checks.wire import Ask, Reply
 
-PARAMETER = re.compile(r"(\w+)(?:=[\w.]+)?(?: \[([^\]]+)\])?(?:, |$)")
 # Constructor arguments that give the size of an axis another name.
 SAME_AS = {"hidden_size": "D", "d_model": "D", "dec_hid_dim": "dec"}
 NO_SIZE = ("num_layers",)
@@ -22,6 +22,75 @@ SIZES = re.compile(
     r"\((\d+(?:, ?\d+)*),?\)|\[(\d+(?:, ?\d+)*)\]|(\d+x\d+)|\bsize (\d+)|different from (\d+)"
 )
 WITH_SIZES = ("RuntimeError", "ValueError", "IndexError", "AssertionError")
+
+DETAIL = re.compile(r"(?:[\w*]{1,30} ?){0,2}")
+# By what was tried (`probes/trials.py`): what that says about the code, and where to look.
+CAUSES = {
+    "query-and-memory": (
+        "Query and memory are exchanged in a call of attention: the other way round it runs.",
+        "The query is what asks, and its length is the length of the output. Keys and values "
+        "are what is looked at.",
+    ),
+    "mask-of-another-attention": (
+        "A mask {0} reaches an attention that needs {1}: without it your code runs.",
+        "Each attention has its own mask, [queries, keys]. Which mask belongs to which?",
+    ),
+    "first-axes": (
+        "Your code runs with the axis {0} first. Here {1} comes first.",
+        "Read the shapes in the signature once more, and write them behind your first lines.",
+    ),
+    "swapped": (
+        "Your code runs if `{0}` and `{1}` trade places.",
+        "Compare the order of the arguments in the signature with where you use each.",
+    ),
+    "no-batch": (
+        "Your code runs for one sentence, without the axis B. Here it gets a whole batch.",
+        "Which products and transposes count axes from the front? Every tensor has one axis more.",
+    ),
+    "equal-sizes": (
+        "Your code runs if {0} and {1} are equal. Here they differ, so one is used for the other.",
+        "Follow the axes {0} and {1} through your lines: where does one take the other's place?",
+    ),
+    "heads-not-joined": (
+        "The heads are not joined: the last layer gets {0}, and side by side it runs.",
+        "The features of all heads together are D again: num_heads times D/num_heads.",
+    ),
+    "heads-along-another-axis": (
+        "The heads are joined along the wrong axis: the last layer gets {0}, and with the heads "
+        "side by side in the features it runs.",
+        "Joining makes the last axis longer, D/num_heads to D, and leaves the others as they are.",
+    ),
+    "heads-added": (
+        "The heads are added or averaged, or only one is used: the last layer gets {0}, and its "
+        "weight is {1}. With the heads side by side it runs.",
+        "The features of all heads together are D again: num_heads times D/num_heads.",
+    ),
+    "missing-axis": (
+        "An axis is missing: {0} meets {1}, and with one more axis in the smaller one it runs.",
+        "Shapes are compared from the right. Where must an axis of size one go?",
+    ),
+    "transpose-missing": (
+        "In a product {0} meets {1}: with one of the two transposed it runs.",
+        "The last axis of the first and the last but one of the second are summed over: which "
+        "axis should that be?",
+    ),
+    "product-order": (
+        "In a product {0} comes before {1}: the other way round it runs.",
+        "Inputs are rows here: the matrix that multiplies them comes second.",
+    ),
+    "joined-along-another-axis": (
+        "{0} and {1} are joined along the wrong axis: along the last one it runs.",
+        "Which axis should be longer afterwards? The others must stay as they are.",
+    ),
+    "layer-of-another-size": (
+        "A linear layer gets {0}, but its weight is {1}: it was made for another size.",
+        "Linear(in, out): `in` is the last axis of what it gets.",
+    ),
+}
+MASK_WITHOUT_HEADS = (
+    "The mask has no axis for the heads: {0} meets {1}. With that axis it runs.",
+    "The scores of all heads share one mask. Where do the scores have the heads?",
+)
 
 
 def explained(exercise_id: str, ask: Ask, reply: Reply) -> str:
@@ -39,6 +108,35 @@ def explained(exercise_id: str, ask: Ask, reply: Reply) -> str:
     return f"{reply.error}\n{legend}"
 
 
+def likely_cause(exercise_id: str, ask: Ask, reply: Reply) -> tuple[str, str]:
+    """What made the code run when it was tried, and a hint; nothing where nothing did."""
+    sentence, hint = CAUSES.get(reply.notes.get("cause", ""), ("", ""))
+    detail = reply.notes.get("cause_detail", "")
+    if not sentence or not DETAIL.fullmatch(detail):  # it comes from the student's process
+        return "", ""
+    sizes = axes(register.exercise(exercise_id).signature, ask)
+    words = [_in_letters(word, sizes) for word in detail.split()]
+    if reply.notes["cause"] == "first-axes" and words:
+        words = ["S" if words[0] == "B" else "B", *words]
+    if len(words) <= max(map(int, re.findall(r"{(\d)}", sentence + hint)), default=-1):
+        return "", ""
+    if reply.notes["cause"] == "missing-axis" and "mask" in reply.error:
+        sentence, hint = MASK_WITHOUT_HEADS
+    return sentence.format(*words), hint.format(*words)
+
+
+def _in_letters(word: str, sizes: dict[str, int]) -> str:
+    """A shape such as 4x7x3 by its letters, where these are certain: [B, T, D]."""
+    if not re.fullmatch(r"\d+(x\d+)*", word):
+        return word
+    shown = []
+    for number in map(int, word.split("x")):
+        fit = [name for name, size in sizes.items() if size == number]
+        fit = fit or _made_of_two(number, sizes, flat=False)
+        shown.append(fit[0] if len(fit) == 1 and number > 1 else str(number))
+    return f"[{', '.join(shown)}]"
+
+
 def axes(signature: str, ask: Ask) -> dict[str, int]:
     """The size of each axis that the signature names, in the inputs of this question."""
     options = ask.options
@@ -46,22 +144,20 @@ def axes(signature: str, ask: Ask) -> dict[str, int]:
     calls = [step["args"] for step in options.get("script", ()) if "args" in step]
     calls = calls or [options.get("args", [])]
     found: dict[str, set[int]] = {}
-    parameters = _parameters(signature, "forward" if "init" in options else target)
+    wanted = parameters(signature, "forward" if "init" in options else target)
     if ask.probe == "decode":  # the probe itself gives the first argument
-        parameters = parameters[1:]
+        wanted = wanted[1:]
     names = set(re.findall(r"\w+", " ".join(re.findall(r"\[([^\]]*)\]", signature))))
     for arguments in calls:
-        given = [*zip(parameters, arguments)]
-        given += [
-            (p, options["kwargs"][p[0]]) for p in parameters if p[0] in options.get("kwargs", {})
-        ]
+        given = [*zip(wanted, arguments)]
+        given += [(p, options["kwargs"][p[0]]) for p in wanted if p[0] in options.get("kwargs", {})]
         for (name, shape), value in given:
             if isinstance(value, np.ndarray) and len(shape) == value.ndim:
                 for axis, size in zip(shape, value.shape):
                     found.setdefault(axis, set()).add(size)
             elif _is_whole(value) and name in names:
                 found.setdefault(name, set()).add(value)
-    for (name, _), value in zip(_parameters(signature, target), options.get("init", [])):
+    for (name, _), value in zip(parameters(signature, target), options.get("init", [])):
         if _is_whole(value) and SAME_AS.get(name) not in found and name not in NO_SIZE:
             found.setdefault(name, set()).add(value)
     # a letter with two sizes tells nothing: the question asks about sizes that do not fit
@@ -90,13 +186,6 @@ def _made_of_two(number: int, sizes: dict[str, int], flat: bool) -> list[str]:
         pairs = itertools.combinations(sizes, 2)
         found += [f"{a}·{b}" for a, b in pairs if sizes[a] * sizes[b] == number]
     return found
-
-
-def _parameters(signature: str, name: str) -> list[tuple[str, list[str]]]:
-    """The parameters of `name(...)` in a signature, each with the names of its axes."""
-    call = re.search(rf"\b{re.escape(name)}\(([^()]*)\)", signature) if name else None
-    found = PARAMETER.findall(call.group(1)) if call else []
-    return [(parameter, shape.split(", ") if shape else []) for parameter, shape in found]
 
 
 def _is_whole(value) -> bool:

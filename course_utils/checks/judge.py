@@ -148,6 +148,13 @@ class Evidence:
             raise Stopped(said or "Your code raised an error.")
         return reply
 
+    def likely_cause(self) -> tuple[str, str]:
+        """What made the code run when it was tried, and a hint, where the code raised an error."""
+        for ask, reply in self._pairs.values():
+            if reply.status == "error" and "cause" in reply.notes:
+                return crashes.likely_cause(self.exercise.id, ask, reply)
+        return "", ""
+
     def expected(self, label: str) -> dict[str, np.ndarray]:
         """The right arrays for a question, by name; computed once."""
         if label not in self._expected:
@@ -375,11 +382,13 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
     evidences = _evidences(plan, replies)
     with np.errstate(all="ignore"):
         findings = _findings(exercise, entry.points, evidences)
-        found = () if all(f.passed for f in findings) else diagnose(exercise, evidences)
+        right = all(f.passed for f in findings)
+        found = () if right else diagnose(exercise, _behind_asserts(plan, replies))
     total = round(sum(f.points for f in findings), 6)
     unnamed = Verdict(plan.exercise, total, entry.points, findings, seeds=plan.seeds)
     if not found:
-        return unnamed
+        sentence, hint = next(filter(any, (e.likely_cause() for e in evidences)), ("", ""))
+        return unnamed if right else replace(unnamed, sentence=sentence, hint=hint)
     several = "Two things. " if len(found) > 1 else ""
     return replace(
         unnamed,
@@ -387,6 +396,15 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         sentence=several + " ".join(m.sentence for m in found),
         hint=found[0].hint,
     )
+
+
+def _behind_asserts(plan: Plan, replies: list[Reply] | None) -> list[Evidence]:
+    """The evidence for a diagnosis: what an answer would have returned, but for a failed assert."""
+    known = [
+        replace(r, status="ok", error="") if "behind_assert" in r.notes else r
+        for r in replies or ()
+    ]
+    return _evidences(plan, known)
 
 
 def _evidences(plan: Plan, replies: list[Reply] | None) -> list[Evidence]:
