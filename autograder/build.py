@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder import bibliography, measured_prose
 from autograder.cell_names import check_cell, exercise_of, rubric_cell
+from autograder.minutes import minutes_of
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
 from autograder.paths import NOTEBOOKS, SOURCES
@@ -114,12 +115,14 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
             f"{file}: the first cell should be markdown and start with a title (# ...)."
         )
     references = _references_cells(file, cells)
+    takes = minutes_of(entry.name, cells)
     whole: list[NotebookNode] = []
     for number, cell in enumerate(cells, 1):
         where = f"{file}, cell {number}"
         if cell.cell_type == "markdown":
             _check_figures(where, cell.source)
-            cell.source = bibliography.fill_in(_fill_in(where, entry.name, cell.source))
+            filled = _fill_in(where, entry.name, takes, cell.source)
+            cell.source = bibliography.fill_in(filled)
         following = []
         if "nbgrader" in cell.metadata:
             following = _complete_graded(where, entry.name, cell)
@@ -151,14 +154,14 @@ def _check_figures(where: str, source: str) -> None:
         )
 
 
-def _fill_in(where: str, notebook: str, source: str) -> str:
+def _fill_in(where: str, notebook: str, takes: int, source: str) -> str:
     def replace(match: re.Match) -> str:
         words = match.group(1).split()
         if words == ["points"]:
             worth = register.points(notebook)
             return f"{worth:g} {'point' if worth == 1 else 'points'}"
         if words == ["minutes"]:
-            return f"{register.notebook(notebook).minutes} minutes"
+            return f"about {takes} minutes"
         if len(words) == 2 and words[0] == "exercise":
             return _exercise_line(where, words[1])
         try:
@@ -195,6 +198,8 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
         exercise = register.exercise(exercise_id)
     except KeyError as problem:
         raise BuildError(f"{where}: {problem.args[0]}") from None
+    if exercise.retired:
+        raise BuildError(f"{where}: {exercise_id} is retired, says the register.")
     if exercise.notebook != notebook:
         raise BuildError(
             f"{where}: {exercise_id} belongs to {exercise.notebook}, says the register."

@@ -8,6 +8,7 @@ import nbformat
 
 from autograder import build
 from autograder.cell_names import RUBRIC
+from autograder.minutes import minutes
 from autograder.paths import ROOT
 from course_utils import register
 
@@ -69,7 +70,7 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
 
 def _fill_in(text: str) -> str:
     rows = [
-        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {n.minutes} | "
+        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {minutes(n.name)} | "
         f"{register.points(n.name):g} | {n.objectives} |"
         for n in register.notebooks()
         if n.name in build.names()

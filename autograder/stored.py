@@ -56,7 +56,7 @@ def write_all() -> list[str]:
     """Write every stored file that is no longer right; the exercises written."""
     written = []
     judge.STORED.mkdir(exist_ok=True)
-    for entry in register.exercises():
+    for entry in register.ever():
         if not entry.checked:
             continue
         arrays = stored_arrays(entry.id)

@@ -12,7 +12,6 @@ REGISTER = Path(__file__).with_name("exercises.toml")
 class Notebook:
     name: str
     title: str
-    minutes: int
     objectives: str
     origin: str
 
@@ -29,6 +28,7 @@ class Exercise:
     minutes: int
     core: bool
     extra: bool = False
+    retired: bool = False
 
     @property
     def title(self) -> str:
@@ -63,9 +63,14 @@ def notebooks() -> tuple[Notebook, ...]:
 
 @cache
 def exercises(notebook: str | None = None) -> tuple[Exercise, ...]:
-    """All exercises, or those of one notebook, in the order they are met."""
-    entries = (Exercise(**{**e, "names": tuple(e["names"])}) for e in _read()["exercise"])
-    return tuple(e for e in entries if notebook in (None, e.notebook))
+    """The exercises of the course, or of one notebook, in the order they are met."""
+    return tuple(e for e in ever() if notebook in (None, e.notebook) and not e.retired)
+
+
+@cache
+def ever() -> tuple[Exercise, ...]:
+    """All exercises that there are and were: older submissions contain retired ones."""
+    return tuple(Exercise(**{**e, "names": tuple(e["names"])}) for e in _read()["exercise"])
 
 
 def notebook(name: str) -> Notebook:
@@ -77,7 +82,8 @@ def notebook(name: str) -> Notebook:
 
 
 def exercise(exercise_id: str) -> Exercise:
-    for entry in exercises():
+    """An exercise by its id; one that is retired is found too."""
+    for entry in ever():
         if entry.id == exercise_id:
             return entry
     known = ", ".join(e.id for e in exercises())
@@ -86,7 +92,8 @@ def exercise(exercise_id: str) -> Exercise:
 
 def exercise_defining(name: str) -> Exercise | None:
     """The exercise in which a student writes something called `name`, if there is one."""
-    return next((e for e in exercises() if name in e.names and e.kind == "code"), None)
+    asking = [e for e in ever() if name in e.names and e.kind == "code"]
+    return min(asking, key=lambda e: e.retired, default=None)
 
 
 def points(notebook: str) -> float:

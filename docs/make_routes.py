@@ -1,14 +1,15 @@
-"""Writes docs/routes.md from the register, so that minutes and points stand in one place."""
+"""Writes docs/routes.md from the register: `python docs/make_routes.py`."""
 
 from pathlib import Path
 
+from autograder.minutes import minutes
 from course_utils import register
 
 HERE = Path(__file__).parent
 ROUTES = (
     (
         "One lab",
-        "About three hours. Students write one attention module and see what it changes.",
+        "An afternoon. Students write one attention module and see what it changes.",
         ("00_start_here", "01_pen_and_paper", "03_attention"),
         "core exercises only",
     ),
@@ -48,24 +49,24 @@ def text() -> str:
         points, core, extra = _points(entry.name)
         shown = f"{points:g}" + (f" + {extra:g} extra" if extra else "")
         lines.append(
-            f"| {entry.name[:2]} · {entry.title} | {entry.objectives} | {entry.minutes} "
+            f"| {entry.name[:2]} · {entry.title} | {entry.objectives} | {minutes(entry.name)} "
             f"| {shown} | {core:g} | {entry.origin} |"
         )
-    total = sum(entry.minutes for entry in register.notebooks())
+    total = sum(minutes(entry.name) for entry in register.notebooks())
     lines += [
         "",
-        f"Together about {total / 60:.0f} hours. Minutes are for a student who has used PyTorch "
-        "before, without the `full` budget. *Core* are the points of the exercises that later "
+        f"Together about {total / 60:.0f} hours. Minutes are the reading (200 words per minute, "
+        "code included) and all exercises, without waiting for a training. *Core* are the points of the exercises that later "
         "notebooks build on; a short course may leave out the others. The last column names the "
         "teaching material that the exercises grew out of: see the [bibliography](bibliography.md).",
         "",
     ]
     for title, about, names, which in ROUTES:
-        minutes = sum(register.notebook(name).minutes for name in names)
+        together = sum(map(minutes, names))
         lines += [
             f"## {title}",
             "",
-            f"{about} {_together(minutes)}: {which}.",
+            f"{about} {_together(together)}: {which}.",
             "",
         ]
         for name in names:

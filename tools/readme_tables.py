@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from autograder.minutes import minutes
 from course_utils import register
 from course_utils.measured.claims import figure
 
@@ -25,7 +26,7 @@ def table() -> str:
         extra = sum(e.points for e in register.exercises(n.name) if e.extra)
         points = f"{register.points(n.name):g}" + (f" + {extra:g}" if extra else "")
         lines.append(
-            f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {n.minutes} | {points} | "
+            f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {minutes(n.name)} | {points} | "
             f"{n.objectives} | {n.origin} |"
         )
     return "\n".join(lines) + "\n"

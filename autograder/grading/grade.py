@@ -10,6 +10,7 @@ from functools import lru_cache
 from nbformat import NotebookNode
 
 from autograder.box import Box, Outcome
+from autograder.cell_names import exercise_of
 from autograder.grading.record import WrittenRecord, fingerprint
 from autograder.grading.verdict import Grades, Replies, judge_replies, read_outcome
 from autograder.grading.what_to_run import (
@@ -72,11 +73,19 @@ def grade(task: Task, box: Box) -> Grades:
             own = cells_for(exercise, cells)
             if len(exercises) > 1 or len(own) < len(cells):
                 _, replies[exercise] = ask(task, (exercise,), own, box)
+    worth = points_of(task.notebook)
     answers = tuple(
-        judge_replies(plan(task, exercise), replies[exercise]) for exercise in exercises
+        judge_replies(plan(task, exercise), replies[exercise]).worth(worth[exercise])
+        for exercise in exercises
     )
     seconds = round(time.monotonic() - started, 3)
     return Grades(answers, outcome.printed[:PRINTED_CHARACTERS], seconds)
+
+
+def points_of(notebook: NotebookNode) -> dict[str, float]:
+    """What each exercise is worth where these students met it: the register may have changed."""
+    marked = (cell.metadata.get("nbgrader", {}) for cell in notebook.cells)
+    return {exercise_of(own["grade_id"]): own["points"] for own in marked if own.get("grade")}
 
 
 def plan(task: Task, exercise: str) -> judge.Plan:

@@ -44,6 +44,7 @@ class Setting:
     assignment: str
     seeds: Mapping[str, tuple[int, ...]]
     cells: Mapping[str, StoredCell]
+    release: str = ""  # the text of the notebook that these students were given
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def fingerprint_of(handed_in: HandedIn) -> str:
 
 def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
     """Rebuild what a student handed in; the files have been read."""
-    submission = chosen(read_submissions(handed_in, releases_as_read()), setting.assignment)
+    releases = releases_as_read(setting.assignment, setting.release)
+    submission = chosen(read_submissions(handed_in, releases), setting.assignment)
     record = SubmissionRecord(
         setting.run,
         submission.student,

@@ -50,6 +50,9 @@ class Judged:
     def exercise(self) -> str:
         return self.verdict.exercise
 
+    def worth(self, points: float) -> Judged:
+        return replace(self, verdict=self.verdict.worth(points))
+
 
 @dataclass(frozen=True)
 class Grades:

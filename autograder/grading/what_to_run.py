@@ -59,7 +59,7 @@ def course_modules(source: str) -> list[str]:
 
 def checked_exercises(notebook: NotebookNode) -> tuple[str, ...]:
     """The exercises that have a check cell in this notebook and that the judge knows."""
-    known = {exercise.id for exercise in register.exercises() if exercise.checked}
+    known = {exercise.id for exercise in register.ever() if exercise.checked}
     found = []
     for cell in notebook.cells:
         own = cell.metadata.get("nbgrader", {})

@@ -18,7 +18,7 @@ class ClearAnswers(ClearSolutions):
 
     def preprocess_cell(self, cell, resources, cell_index):
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        typed = {e.id for e in register.exercises() if e.kind == "numbers"}
+        typed = {e.id for e in register.ever() if e.kind == "numbers"}
         if grade_id not in typed:
             return super().preprocess_cell(cell, resources, cell_index)
         code_stub = self.code_stub  # type: ignore[has-type]

@@ -142,7 +142,7 @@ def max_score(gradebook: Gradebook, assignment: str) -> float:
 def is_extra(cell: str) -> bool:
     """Whether a graded cell belongs to an exercise for extra credit."""
     exercise = exercise_of(cell)
-    return any(entry.id == exercise and entry.extra for entry in register.exercises())
+    return any(entry.id == exercise and entry.extra for entry in register.ever())
 
 
 def mean_score(sheets: Sequence[Sheet]) -> float:

@@ -12,7 +12,7 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - compute attention by hand, for one query, for a whole sequence, and with two heads,
+# - compute attention by hand, for one query and for a whole sequence, and read two heads,
 # - say what each of Q, K and V does, because you moved it,
 # - build a query that copies a value or averages two, and say why several heads help.
 #
@@ -342,39 +342,22 @@ from course_utils.figures.pen_and_paper import two_heads
 two_heads()
 
 # %% [markdown]
-# ### Exercise: the second head
-#
-# {{exercise two-heads-numbers}}
-#
-# Keep head 1 of section 2. In head 2, $W_Q$, $W_K$ and $W_V$ are all ones. Compute
-# $Z_\text{total} = [Z_1, Z_2]\, W_O$.
+# Keep head 1 of section 2. In head 2, $W_Q$, $W_K$ and $W_V$ are all ones, so every column of $Q_2$,
+# $K_2$ and $V_2$ is the sum of a row of $X$. The whole computation, with
+# $Z_\text{total} = [Z_1, Z_2]\, W_O$:
 
 # %%
-practice.show(W_Q2=given.W_Q2, W_K2=given.W_K2, W_V2=given.W_V2, W_O=given.W_O)
+X, W_O = torch.tensor(given.X), torch.tensor(given.W_O)
+heads = [(given.W_Q, given.W_K, given.W_V), (given.W_Q2, given.W_K2, given.W_V2)]
 
-# %% [markdown]
-# One right row gives half of the points. (A shortcut: what do the two columns of $Q_2$ have in
-# common?)
+maps, joined = [], []
+for W_Q, W_K, W_V in heads:
+    queries, keys, values = (X @ torch.tensor(W) for W in (W_Q, W_K, W_V))
+    maps.append(torch.softmax(queries @ keys.T / math.sqrt(2), dim=-1))
+    joined.append(maps[-1] @ values)
 
-# %% nbgrader={"grade_id": "two-heads-numbers", "solution": true}
-Z_total = [[..., ..., ...], [..., ..., ...], [..., ..., ...], [..., ..., ...]]
-### BEGIN SOLUTION
-Z_total = [
-    [-6.047, 3.778, -0.757],
-    [8.287, 0.148, 10.580],
-    [-7.391, 5.100, -0.012],
-    [-8.250, 4.874, -1.501],
-]
-### END SOLUTION
-
-# %% nbgrader={"grade_id": "two-heads-numbers-check", "grade": true}
-result = check("two-heads-numbers")
-### BEGIN HIDDEN TESTS
-from autograder import hidden_check
-
-result = hidden_check("two-heads-numbers")
-result.points
-### END HIDDEN TESTS
+Z_total = torch.cat(joined, dim=1) @ W_O  # [4, 2] and [4, 2] side by side, times [4, 3]
+practice.show(Z_1=joined[0], Z_2=joined[1], W_O=W_O, Z_total=Z_total)
 
 # %% [markdown]
 # Two heads, two maps. In head 2 a score is proportional to the product of two sums. It is large when
@@ -382,16 +365,11 @@ result.points
 # of each row of X, and predict which token looks at which before you run the cell.
 
 # %%
-if ready("two-heads-numbers"):
-    X = torch.tensor(given.X)
-    total = X.sum(dim=1)  # all ones: every column of Q, K and V is the sum of the row
-    P_2 = torch.softmax(2 * torch.outer(total, total) / math.sqrt(2), dim=-1)
-    queries, keys = X @ torch.tensor(given.W_Q), X @ torch.tensor(given.W_K)
-    P_1 = torch.softmax(queries @ keys.T / math.sqrt(2), dim=-1)
-    display(attention_map(torch.stack([P_1, P_2]), tokens, tokens, ["head 1", "head 2"], head=-2))
+attention_map(torch.stack(maps), tokens, tokens, ["head 1", "head 2"], head=-2)
 
 # %% [markdown]
 # Two heads to move: give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
+# (This is the middle of the notebook, and a good place for a break. Save it first.)
 
 # %%
 names = ("X", "W_Q", "W_K", "W_V", "W_Q2", "W_K2", "W_V2", "W_O")
@@ -448,63 +426,17 @@ if ready("attention-by-hand"):
     print("the same:", torch.allclose(attention_by_hand(A, B, C), by_matrices, atol=1e-5))
 
 # %% [markdown]
-# ### With heads
-#
-# Each head $h$ has its own matrices $W_Q^{(h)}$, $W_K^{(h)}$ of shape `[D, d]` and $W_V^{(h)}$ of
-# shape `[D, dv]`. A token is a row $x_i$, so it is on the left: $x_i W$. There is only one
-# $W_O$, for all heads together, of shape `[H*dv, do]`.
-#
-# $$s_{ij}^{(h)} = \frac{(x_i W_Q^{(h)}) \cdot (x_j W_K^{(h)})}{\sqrt d} \qquad
-# p_{ij}^{(h)} = \frac{\exp(s_{ij}^{(h)})}{\sum_{l} \exp(s_{il}^{(h)})} \qquad
-# r_i^{(h)} = \sum_{j} p_{ij}^{(h)}\, x_j W_V^{(h)}$$
-#
-# $$z_i = \big[\,r_i^{(1)}, \ldots, r_i^{(H)}\,\big]\, W_O$$
-#
-# ### Exercise: `multi_head_by_hand`
-#
-# {{exercise multi-head-by-hand}}
-#
-# `X` has the shape `[L, D]`; `W_Q`, `W_K`, `W_V` have the head first: `[H, D, d]`, `[H, D, d]`,
-# `[H, D, dv]`. Return `[L, do]`. The same rule: `x @ W` for one token is fine, `X @ W` is not.
-
-
-# %% nbgrader={"grade_id": "multi-head-by-hand", "solution": true}
-def multi_head_by_hand(X, W_Q, W_K, W_V, W_O):
-    """Multi-head self-attention, one token at a time."""
-    ### BEGIN SOLUTION
-    rows = []
-    for x_i in X:
-        heads = []
-        for h in range(len(W_Q)):
-            q = x_i @ W_Q[h]
-            scores = torch.stack([q @ (x_j @ W_K[h]) for x_j in X]) / math.sqrt(W_K.shape[2])
-            weights = torch.softmax(scores, dim=0)
-            heads.append(sum(p * (x_j @ W_V[h]) for p, x_j in zip(weights, X)))
-        rows.append(torch.cat(heads) @ W_O)
-    return torch.stack(rows)
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade_id": "multi-head-by-hand-check", "grade": true}
-result = check("multi-head-by-hand")
-### BEGIN HIDDEN TESTS
-from autograder import hidden_check
-
-result = hidden_check("multi-head-by-hand")
-result.points
-### END HIDDEN TESTS
-
-# %% [markdown]
-# Your function on the two heads of section 4 should give `Z_total`:
+# **With heads.** Each head $h$ has its own matrices, and a token is a row, so it is on the left:
+# $q_i^{(h)} = x_i W_Q^{(h)}$, and so on. The loops above run once per head. Only the end is new: the
+# outputs of one token are joined, and one $W_O$ mixes them, $z_i = [\,r_i^{(1)}, \ldots,
+# r_i^{(H)}\,]\, W_O$. With your function on the two heads of section 4:
 
 # %%
-if ready("multi-head-by-hand"):
-    stacked = [
-        torch.stack([torch.tensor(given.W_Q), torch.tensor(given.W_Q2)]),
-        torch.stack([torch.tensor(given.W_K), torch.tensor(given.W_K2)]),
-        torch.stack([torch.tensor(given.W_V), torch.tensor(given.W_V2)]),
-    ]
-    print(multi_head_by_hand(torch.tensor(given.X), *stacked, torch.tensor(given.W_O)))
+if ready("attention-by-hand"):
+    by_head = [attention_by_hand(*(X @ torch.tensor(W) for W in matrices)) for matrices in heads]
+    z_1 = torch.cat([by_head[0][0], by_head[1][0]]) @ W_O
+    print("token 1, by hand:     ", z_1.numpy().round(3))
+    print("token 1, with matrices:", Z_total[0].numpy().round(3))
 
 # %% [markdown]
 # ## 6 What a query can do

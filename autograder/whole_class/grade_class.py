@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from autograder.box import Box, Limits
@@ -18,7 +19,7 @@ from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, record
 from autograder.grading.grade import draw_seeds, prepare_questions
 from autograder.grading.record import Problem, RunRecord, SubmissionRecord
-from autograder.grading.releases import release_names, release_notebook
+from autograder.grading.releases import release_names, release_of
 from autograder.grading.student import (
     Finished,
     Setting,
@@ -82,7 +83,7 @@ def grade_class(
     """
     started = time.monotonic()
     try:
-        release = assignment_release(options.assignment)
+        check_assignment(options.assignment)
         if options.cluster:
             workers.check_address(options.cluster)
         elif box is None:
@@ -94,6 +95,8 @@ def grade_class(
             url = gradebook_url(options.course, options.db)
             until_the_end.enter_context(only_writer(options.course))
             prepare_course(options.course, options.assignment, url)
+            given = release_of(options.course, options.assignment)
+            release = nbformat.reads(given, as_version=4)
             run = begin(options, release, len(handed_in))
             if box is not None:
                 box.also = modules_for(release)
@@ -102,7 +105,7 @@ def grade_class(
             writer = GradebookWriter(url, options.assignment, config, people)
             until_the_end.callback(writer.close)
             cells = stored_cells(url, options.assignment)
-            setting = Setting(run.run, options.assignment, run.seeds, cells)
+            setting = Setting(run.run, options.assignment, run.seeds, cells, given)
             results = grade_all(options, setting, handed_in, box, writer, tell)
             seconds = round(run.seconds + time.monotonic() - started, 2)
             run = ended(run, results, seconds)
@@ -113,12 +116,10 @@ def grade_class(
             box.close()
 
 
-def assignment_release(name: str) -> NotebookNode:
-    try:
-        return release_notebook(name)
-    except KeyError:
-        known = ", ".join(release_names())
-        raise CourseError(f"There is no assignment called {name}. There are: {known}.") from None
+def check_assignment(name: str) -> None:
+    known = release_names()
+    if name not in known:
+        raise CourseError(f"There is no assignment called {name}. There are: {', '.join(known)}.")
 
 
 def found_files(options: Options, scratch: Path) -> list[HandedIn]:

@@ -276,6 +276,18 @@ class Verdict:
     def passed(self) -> bool:
         return bool(self.findings) and all(f.passed for f in self.findings)
 
+    def worth(self, points: float) -> "Verdict":
+        """The same verdict where the exercise is worth another number of points."""
+        if points == self.max_points:
+            return self
+        share = points / self.max_points
+        findings = (
+            replace(f, points=f.points * share, max_points=f.max_points * share)
+            for f in self.findings
+        )
+        total = round(self.points * share, 6)
+        return replace(self, points=total, max_points=points, findings=tuple(findings))
+
     def as_dict(self) -> dict:
         return {
             "exercise": self.exercise,

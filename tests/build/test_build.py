@@ -4,9 +4,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder import build
 from autograder.cli import main
+from autograder.minutes import minutes, minutes_of
 from course_utils import register
 
 GOOD = (build.SOURCES / "00_start_here.py").read_text(encoding="utf-8")
@@ -198,3 +200,17 @@ def test_the_register_has_the_exercises_in_the_order_of_the_notebook(name):
     met = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
     wanted = [exercise.id for exercise in register.exercises(name)]
     assert [grade_id for grade_id in met if grade_id in wanted] == wanted
+
+
+def test_the_minutes_of_a_notebook_are_its_reading_and_its_exercises():
+    name = "03_attention"
+    working = sum(e.minutes for e in register.exercises(name))
+    page = new_markdown_cell("word " * 200 * 10)
+    code = new_code_cell("given = code\n" * 500)
+    answer = new_code_cell("name " * 5000, metadata={"nbgrader": {"grade_id": "reversal-map"}})
+    nothing = minutes_of(name, [answer])
+    assert working <= nothing < working + 5 and nothing % 5 == 0
+    assert minutes_of(name, [page, answer]) == nothing + 10
+    assert minutes_of(name, [page, code, answer]) == nothing + 15
+    title = build.read_source(build.SOURCES / f"{name}.py").cells[0].source
+    assert f"**about {minutes(name)} minutes · {register.points(name):g} points**" in title

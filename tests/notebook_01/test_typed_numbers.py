@@ -49,7 +49,7 @@ def test_the_visible_check_needs_nothing_that_only_instructors_have(
 def test_empty_places_cost_only_their_own_points():
     answer = solved("single-query") | {"output": [..., ..., ...]}
     found = verdict("single-query-numbers", answer)
-    assert found.points == 2
+    assert found.points == 1.5
     assert "still has empty places" in found.findings[2].message
     assert verdict("single-query-numbers", {}).points == 0
 
@@ -59,7 +59,7 @@ def test_empty_places_cost_only_their_own_points():
 )
 def test_odd_things_in_a_place_get_a_sentence(typed):
     found = verdict("single-query-numbers", solved("single-query") | {"scores": typed})
-    assert found.points == 2 and "`scores`" in found.findings[0].message
+    assert found.points == 1.5 and "`scores`" in found.findings[0].message
 
 
 def test_the_message_never_tells_the_right_number():

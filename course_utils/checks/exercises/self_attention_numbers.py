@@ -7,7 +7,7 @@ SWAPPED = "Q = X W_Q, K = X W_K, V = X W_V: each has its own matrix."
 exercise = typed_exercise(
     "self-attention-numbers",
     "self-attention",
-    {"Q": 1, "K": 1, "V": 1, "P": 2.5, "Z": 2.5},
+    {"Q": 1, "K": 1, "V": 1, "P": 2, "Z": 1},
     [
         NearMiss("keys-values-swapped", "K and V are swapped.", SWAPPED),
         NearMiss("queries-keys-swapped", "Q and K are swapped.", SWAPPED),

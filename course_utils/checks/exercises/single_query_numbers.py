@@ -5,7 +5,7 @@ from course_utils.checks.typed import NearMiss, typed_exercise
 exercise = typed_exercise(
     "single-query-numbers",
     "single-query",
-    {"scores": 1, "probabilities": 1, "output": 1},
+    {"scores": 1, "probabilities": 2, "output": 1},
     [
         NearMiss(
             "no-scale",
