@@ -17,12 +17,13 @@ ANSWER_STUB = "*Write your answer here.*"
 
 def check(answer, *, quiet: bool = False):
     """Check an exercise, given what you wrote for it or the exercise's id, and show the result."""
-    from course_utils.checks import judge, panel
+    from course_utils.checks import coach, judge, panel
 
     exercise_id, namespace = _locate(answer, sys._getframe(1).f_globals)
     verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
-        _show(panel.html(verdict), panel.text(verdict))
+        lines = coach.more(verdict, namespace)
+        _show(panel.html(verdict, more=lines), panel.text(verdict, more=lines))
     return verdict
 
 

@@ -2,6 +2,7 @@
 
 import html as _html
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,8 +37,14 @@ color:inherit;padding:0}
 </style>"""
 
 
-def html(verdict: Verdict, style: bool = True) -> str:
-    """The panel as HTML. All text is escaped: messages may quote a student's own error."""
+Lines = Sequence[tuple[str, str]]
+
+
+def html(verdict: Verdict, style: bool = True, more: Lines = ()) -> str:
+    """The panel as HTML. All text is escaped: messages may quote a student's own error.
+
+    more: what is shown below, as (heading, text).
+    """
     edge = "#1a7f37" if verdict.passed else "#b42318"
     parts = [f'<div class="attn-panel" style="--edge:{edge}" role="group" aria-label="check">']
     parts.append(f"<h4>{_escape(_headline(verdict))}</h4>")
@@ -72,11 +79,13 @@ def html(verdict: Verdict, style: bool = True) -> str:
     hint = _hint(verdict)
     if hint:
         parts.append(f'<p class="hint"><b>Hint.</b> {_escape(hint)}</p>')
+    for heading, text in more:
+        parts.append(f'<p class="hint"><b>{_escape(heading)}.</b> {_escape(text)}</p>')
     parts.append("</div>")
     return (STYLE if style else "") + "".join(parts)
 
 
-def text(verdict: Verdict) -> str:
+def text(verdict: Verdict, more: Lines = ()) -> str:
     """The panel where there is no HTML."""
     lines = [_headline(verdict)]
     if verdict.sentence:
@@ -102,6 +111,7 @@ def text(verdict: Verdict) -> str:
         lines += ["  expected:", *_rows(drawn.expected), "  yours:", *_rows(drawn.got)]
     if _hint(verdict):
         lines.append(f"  Hint: {_hint(verdict)}")
+    lines += [f"  {heading}: {words}" for heading, words in more]
     return "\n".join(lines)
 
 
