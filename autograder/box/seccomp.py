@@ -85,14 +85,19 @@ REFUSED = {
 ABSENT = {"clone3": (435, 435)}
 CLONE = (56, 220)
 SOCKET = (41, 198)
+SOCKETPAIR = (53, 199)
+# where no network namespace holds the sockets: nothing may get, or take, an address
+ADDRESSED = {"socket": SOCKET, "bind": (49, 200), "connect": (42, 203)}
+DATAGRAM, KIND_OF_SOCKET = 2, 0xF
 NAMESPACE_FLAGS = 0x7E020080  # every CLONE_NEW...: user, pid, net, mount, ipc, uts, cgroup, time
 SOCKET_FAMILIES = (1, 2, 10)  # unix and internet; vsock and netlink reach beyond the namespace
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 LOAD, EQUAL, ANY_BIT, AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+KEEP_BITS = 0x54
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-NUMBER_AT, ARCH_AT, FIRST_ARGUMENT_AT = 0, 4, 16
+NUMBER_AT, ARCH_AT, FIRST_ARGUMENT_AT, SECOND_ARGUMENT_AT = 0, 4, 16, 24
 X32 = 0x40000000
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
@@ -103,8 +108,12 @@ def supported() -> bool:
     return platform.system() == "Linux" and platform.machine() in MACHINES
 
 
-def program(machine: str) -> bytes:
-    """The filter as the kernel wants it: a list of eight-byte instructions."""
+def program(machine: str, sockets: bool = True) -> bytes:
+    """The filter as the kernel wants it: a list of eight-byte instructions.
+
+    sockets: whether a network namespace holds what comes of them; otherwise they are refused, but
+    for pairs that are connected to each other for good.
+    """
     column, architecture = MACHINES[machine]
     code: list[tuple[int, int, int, int]] = []
 
@@ -129,6 +138,17 @@ def program(machine: str) -> bytes:
     add(ANY_BIT, NAMESPACE_FLAGS, 0, 1)
     add(RETURN, ERRNO | errno.EPERM)
     add(RETURN, ALLOW)
+    if not sockets:
+        for numbers in ADDRESSED.values():
+            add(EQUAL, numbers[column], 0, 1)
+            add(RETURN, ERRNO | errno.EACCES)
+        add(EQUAL, SOCKETPAIR[column], 0, 4)
+        add(LOAD, SECOND_ARGUMENT_AT)
+        add(KEEP_BITS, KIND_OF_SOCKET)
+        add(EQUAL, DATAGRAM, 0, 1)  # one of these can still send to any address
+        add(RETURN, ERRNO | errno.EACCES)
+        add(RETURN, ALLOW)
+        return b"".join(struct.pack("<HBBI", *line) for line in code)
     add(EQUAL, SOCKET[column], 0, 2 + len(SOCKET_FAMILIES))
     add(LOAD, FIRST_ARGUMENT_AT)
     for place, family in enumerate(SOCKET_FAMILIES):
@@ -142,9 +162,9 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
 
-def install(libc: ctypes.CDLL) -> None:
+def install(libc: ctypes.CDLL, sockets: bool = True) -> None:
     """Put the filter on this process and all it starts; it cannot be taken off again."""
-    code = program(platform.machine())
+    code = program(platform.machine(), sockets)
     buffer = ctypes.create_string_buffer(code, len(code))
     filled = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:

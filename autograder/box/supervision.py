@@ -9,9 +9,11 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from autograder.box import walls, watch
+from autograder.box.choice import NAMESPACES, NO_WALL
 from autograder.box.job import Limits, Outcome
 
 SHOWN_CHARACTERS = 20_000
@@ -30,19 +32,26 @@ class Supervision:
         printed_out: int,
         limits: Limits,
         wall_seconds: float,
-        unsafe: bool,
+        wall: str,
+        overfull: Callable[[], bool] | None = None,
     ):
         self.report = report
         self.frame, self.printed = bytearray(), bytearray()
         self.sinks = {frame_out: self.frame, printed_out: self.printed}
         self.limits = limits
         self.wall_seconds = wall_seconds
-        self.unsafe = unsafe
+        self.wall = wall
+        self.overfull = overfull
         self.handle: int | None = None
         self.pid: int | None = None
         self.exit_status: int | None = None
         self.stopped: str | None = None
         self.refused: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process between us and the submission has seen all of it end."""
+        return self.exit_status is not None and self.exit_status != GONE
 
     def outcome(self) -> Outcome:
         """Wait for the end of the job and tell what came of it."""
@@ -86,6 +95,8 @@ class Supervision:
     def _watch(self, pid: int) -> None:
         if watch.too_large(pid, self.limits.memory_bytes, 2 * self.limits.processes):
             self._stop("memory")
+        elif self.overfull is not None and self.overfull():
+            self._stop("output")
 
     def _read(self, descriptor: int) -> bool:
         """Take what is waiting, never far beyond the limit; False at the end."""
@@ -115,7 +126,9 @@ class Supervision:
             self.refused, self.exit_status = word["refused"], GONE
         elif "pid" in word:
             self.handle = handles[0] if handles else None
-            here = host_pid(self.handle) if self.handle is not None and not self.unsafe else None
+            here = None
+            if self.handle is not None and self.wall == NAMESPACES:
+                here = host_pid(self.handle)
             self.pid = here or word["pid"]
             if self.stopped is not None:
                 self._kill()
@@ -131,7 +144,9 @@ class Supervision:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.handle is not None:
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
-        if self.unsafe and self.pid is not None:
+            elif self.wall != NAMESPACES and self.pid is not None and self.exit_status is None:
+                os.kill(self.pid, signal.SIGKILL)
+        if self.wall == NO_WALL and self.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 

@@ -14,11 +14,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from autograder.box import folders, inside, walls
+from autograder.box.choice import NAMESPACES, OTHER_USER, choose_wall
 from autograder.box.job import Job, Limits, Outcome, pack_job
+from autograder.box.other_user import Place, Places
 from autograder.box.supervision import Supervision
 
 MODULES = (
@@ -43,7 +46,7 @@ class Box:
     Use it as a context manager. `run` may be called from several threads. Its `modules` are
     imported at once, those in `also` only at the first `wait` or `run`: until then they can be
     set to what an assignment needs. What plots takes longest, and waits for the first job that
-    mentions it.
+    mentions it. `wall` says which wall it is, once it has started; give one to have no other.
     """
 
     def __init__(
@@ -53,12 +56,15 @@ class Box:
         unsafe: bool = False,
         modules: tuple[str, ...] = MODULES,
         also: tuple[str, ...] = (),
+        wall: str = "",
     ):
         self.workers = workers or os.cpu_count() or 1
         self.limits = limits or Limits()
         self.unsafe = unsafe
         self.modules = modules
         self.also = also
+        self.wall = wall
+        self._places: Places | None = None
         self._starting = threading.Lock()
         self._sending = threading.Lock()
         self._process: subprocess.Popen | None = None
@@ -78,10 +84,7 @@ class Box:
 
     def start(self) -> None:
         """Start the warm process; it imports torch while the caller goes on."""
-        if not self.unsafe and (reason := walls.why_unavailable()):
-            raise walls.BoxUnavailable(
-                f"{reason} To grade without isolation, on submissions you trust, say --unsafe."
-            )
+        self.wall = self.wall or choose_wall(self.unsafe)
         with self._starting:
             self._launch()
 
@@ -135,17 +138,20 @@ class Box:
             self._folder, self._owner = folders.new_folder()
             inside.copy_course(self._folder / "packages")
             (self._folder / "runs").mkdir()
+            if self.wall == OTHER_USER:
+                copy_fonts(self._folder / "runs")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         settings: dict[str, Any] = {
             "control": theirs.fileno(),
-            "walled": not self.unsafe,
+            "wall": self.wall,
             "modules": list(self.modules),
             "limits": asdict(self.limits),
             "folder": str(self._folder / "runs"),
             "kept": walls.bound_below("/tmp"),
         }
         packages = [str(folder) for folder in walls.package_folders()]
-        if self.unsafe:
+        inner_home = str(self._folder / "runs")
+        if self.wall != NAMESPACES:
             wrapper, script = [], str(walls.HERE / "zygote.py")
             settings["paths"] = [str(self._folder / "packages"), *packages]
         else:
@@ -159,12 +165,14 @@ class Box:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=walls.environment(str(self._folder / "runs")) if self.unsafe else None,
+            env=None if self.wall == NAMESPACES else walls.environment(inner_home),
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
         theirs.close()
         self._control, self._ready, self._plots = ours, False, False
+        if self.wall == OTHER_USER and self._places is None:
+            self._places = Places(self._folder, self.workers, self._folder / "packages")
 
     def _end(self) -> None:
         if self._control is not None:
@@ -206,6 +214,19 @@ class Box:
     # --- one submission ---
 
     def _run_once(self, job: Job, wall_seconds: float) -> Outcome:
+        if self._places is None:
+            return self._run_at(None, job, wall_seconds)[0]
+        place, ended = self._places.take(), False
+        try:
+            outcome, ended = self._run_at(place, job, wall_seconds)
+            return outcome
+        finally:
+            self._places.give_back(place, ended)
+
+    def _run_at(self, place: Place | None, job: Job, wall_seconds: float) -> tuple[Outcome, bool]:
+        """What came of a job, and whether all its processes are known to have ended."""
+        where = {} if place is None else {"root": str(place.root), "user": place.user}
+        overfull = None if place is None else partial(place.overfull, self.limits.file_bytes)
         with contextlib.ExitStack() as open_files:
             paper = open_files.enter_context(tempfile.TemporaryFile())
             paper.write(pack_job(job))
@@ -224,20 +245,28 @@ class Box:
                         self._control.send(json.dumps(PLOTTING).encode())
                         self._plots = True
                     descriptors = [paper.fileno(), frame_in, printed_in, theirs.fileno()]
-                    socket.send_fds(self._control, [b"job"], descriptors)
+                    socket.send_fds(self._control, [json.dumps(where).encode()], descriptors)
             except OSError as problem:
                 raise ZygoteGone(str(problem)) from problem
             finally:
                 os.close(frame_in)
                 os.close(printed_in)
                 theirs.close()
-            return Supervision(
-                ours, frame_out, printed_out, self.limits, wall_seconds, self.unsafe
-            ).outcome()
+            supervision = Supervision(
+                ours, frame_out, printed_out, self.limits, wall_seconds, self.wall, overfull
+            )
+            return supervision.outcome(), supervision.ended
 
 
 def names_plots(job: Job) -> bool:
     return any(word in cell for cell in job.cells for word in ("matplotlib", "pylab"))
+
+
+def copy_fonts(home: Path) -> None:
+    """Let a warm process outside the first wall find the list of fonts too."""
+    if (fonts := font_cache()) is not None:
+        (home / ".cache" / "matplotlib").mkdir(parents=True)
+        shutil.copy(fonts, home / ".cache" / "matplotlib")
 
 
 def font_cache() -> Path | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 INSIDE = "/box"
-INNER_FILES = ("zygote.py", "seccomp.py")
+INNER_FILES = ("zygote.py", "as_user.py", "seccomp.py")
 SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/bin", "/lib", "/lib64", "/bin")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 DEVICES = ("null", "zero", "full", "random", "urandom")

@@ -10,6 +10,7 @@ seed or an input, so that no later child can find them in its memory. For each s
                        privilege, the system call filter; reads the job, runs it, writes a frame
 
 The inner process is the first of its pid namespace: when it ends, all it started ends with it.
+Where no namespaces can be had, `as_user.py` gives each submission a root folder and a user instead.
 """
 
 import builtins
@@ -28,6 +29,7 @@ import stat
 import struct
 import sys
 
+import as_user
 import seccomp
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -39,6 +41,8 @@ CAPABILITY_VERSION_3 = 0x20080522
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 KEYCTL_JOIN_SESSION_KEYRING = 1
 NOBODY = 65534
+# what the supervisor calls the walls
+NAMESPACES, OTHER_USER = "box", "other user"
 MOST_NAMES = 65536  # bytes in the list of further modules
 SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
 
@@ -244,8 +248,11 @@ def counted_by_namespace() -> bool:
     return (int(release[0]), int(release[1])) >= (5, 14)
 
 
-def set_limits(limits: dict, walled: bool) -> None:
-    """The kernel's own limits, hard, so that they cannot be raised again."""
+def set_limits(limits: dict, walled: bool, own_count: bool) -> None:
+    """The kernel's own limits, hard, so that they cannot be raised again.
+
+    own_count: whether the kernel counts this submission's processes by themselves.
+    """
     wanted = {
         "RLIMIT_CPU": limits["cpu_seconds"],
         "RLIMIT_AS": limits["memory_bytes"],
@@ -258,7 +265,6 @@ def set_limits(limits: dict, walled: bool) -> None:
     }
     # where the count is the whole user's, a small limit would refuse honest threads; there the
     # supervisor, which counts the tree, is the closer limit
-    own_count = walled and counted_by_namespace()
     wanted["RLIMIT_NPROC"] = limits["processes"] if own_count else 4096
     for name, value in wanted.items():
         kind = getattr(resource, name, None)
@@ -323,15 +329,19 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
         job, frame = os.dup2(job, 200), os.dup2(frame, 201)
         os.closerange(3, 200)
         os.closerange(202, 4096)
-        if settings["walled"]:
+        if settings["wall"] == NAMESPACES:
             os.chdir("/tmp")
-            set_limits(settings["limits"], walled=True)
+            set_limits(settings["limits"], walled=True, own_count=counted_by_namespace())
+            drop_privileges()
+        elif settings["wall"] == OTHER_USER:
+            as_user.enter(settings["root"], settings["user"])
+            set_limits(settings["limits"], walled=True, own_count=True)
             drop_privileges()
         else:
             os.chdir(settings["folder"])
-            set_limits(settings["limits"], walled=False)
+            set_limits(settings["limits"], walled=False, own_count=False)
         if seccomp.supported():
-            seccomp.install(libc)
+            seccomp.install(libc, sockets=settings["wall"] != OTHER_USER)
     except BaseException as problem:
         with contextlib.suppress(BaseException):
             write(2, f"the box could not be closed: {problem}\n".encode())
@@ -359,6 +369,14 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
     leave(0)
 
 
+def handle_of(child: int) -> list[int]:
+    """A descriptor that means this process for ever, where the kernel gives one."""
+    try:
+        return [os.pidfd_open(child)]
+    except (AttributeError, OSError):
+        return []
+
+
 def middle(shell, descriptors: list[int], settings: dict) -> None:
     """Between zygote and inner process: raises the walls and reports. It never returns."""
     job, frame, printed, report = descriptors
@@ -366,8 +384,10 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        if settings["walled"]:
+        if settings["wall"] == NAMESPACES:
             raise_walls(settings["limits"], settings["kept"])
+        elif settings["wall"] == OTHER_USER:
+            as_user.watch_over(libc, settings["user"])
     except BaseException as problem:
         channel.send(json.dumps({"refused": str(problem)}).encode())
         os._exit(1)
@@ -377,9 +397,10 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
     for descriptor in (job, frame, printed):
         os.close(descriptor)
     try:
-        handles = [os.pidfd_open(child)] if hasattr(os, "pidfd_open") else []
-        socket.send_fds(channel, [json.dumps({"pid": child}).encode()], handles)
+        socket.send_fds(channel, [json.dumps({"pid": child}).encode()], handle_of(child))
         _, status = os.waitpid(child, 0)
+        if settings["wall"] == OTHER_USER:
+            as_user.end_all(settings["user"])
         channel.send(json.dumps({"exit": status}).encode())
     finally:
         os._exit(0)
@@ -388,7 +409,8 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
 def serve(control: socket.socket, shell, settings: dict) -> None:
     """Fork a child for each packet of descriptors, until the supervisor is gone.
 
-    A packet without descriptors names modules, always the supervisor's own choice.
+    A packet without descriptors names modules, always the supervisor's own choice; one with them
+    may name the place where the submission is to run.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides about Ctrl-C
@@ -401,7 +423,7 @@ def serve(control: socket.socket, shell, settings: dict) -> None:
         if len(descriptors) == 4 and os.fork() == 0:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             control.close()
-            middle(shell, descriptors, settings)
+            middle(shell, descriptors, {**settings, **json.loads(word)})
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -411,7 +433,7 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     sys.argv = ["box"]
     control = socket.socket(fileno=settings.pop("control"))
-    if settings["walled"]:
+    if settings["wall"] == NAMESPACES:
         become_nobody()
     sys.path[:0] = settings["paths"]
     # when memory runs out, a submission goes first, never the grader

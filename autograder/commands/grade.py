@@ -46,6 +46,7 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
     Started again after an interruption, it goes on where it stopped.
     """
     from autograder.box import Box, BoxUnavailable
+    from autograder.box.choice import OTHER_USER
 
     # the box takes seconds to import torch: let it begin before we import anything ourselves
     box = None if cluster else Box(jobs, unsafe=unsafe)
@@ -70,6 +71,8 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
         console.print(
             "Without isolation: a submission can read and change what you can.", style="bold red"
         )
+    if box is not None and box.wall == OTHER_USER:
+        console.print("No namespaces here: each submission runs as another user, in its own root.")
     try:
         with progress_bar(console) as tell:
             run, records = grade_class(options, tell, box)

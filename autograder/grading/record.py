@@ -136,8 +136,8 @@ class Problem:
 class RunRecord:
     """One run over a class, written when it starts and again when it ends.
 
-    finished: None while it runs, and if it was interrupted. isolation: "box" or "none"
-    (--unsafe). where: "local" or the address of a cluster.
+    finished: None while it runs, and if it was interrupted. isolation: the wall that
+    submissions ran behind, as in `autograder.box.choice`: "box", "other user" or "none". where: "local" or the address of a cluster.
     """
 
     run: str
@@ -159,11 +159,10 @@ def now() -> str:
 
 
 def new_run(
-    assignment: str, seeds: dict[str, tuple[int, ...]], unsafe: bool, where: str = "local"
+    assignment: str, seeds: dict[str, tuple[int, ...]], isolation: str, where: str = "local"
 ) -> RunRecord:
     """A run that starts now; the name is unique in its course because it has microseconds."""
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
-    isolation = "none" if unsafe else "box"
     return RunRecord(f"{moment}-{assignment}", assignment, now(), seeds, isolation, where)
 
 

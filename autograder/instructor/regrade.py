@@ -17,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
-from autograder.box import Box
+from autograder.box import Box, choose_wall
 from autograder.cell_names import check_cell
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, outputs, record
@@ -77,7 +77,9 @@ def regrade(
         seeds |= _last_seeds(records, wanted)
     tasks = [Task(name, _only(notebooks[name], wanted), seeds) for name in chosen]
     with only_writer(course.root):
-        run = replace(record.new_run(assignment, seeds, unsafe), submissions=len(chosen))
+        run = replace(
+            record.new_run(assignment, seeds, choose_wall(unsafe)), submissions=len(chosen)
+        )
         by_hand = _marks_by_hand(course, assignment)
         writer = GradebookWriter(course.db_url, assignment, own_settings(course.root))
         changes: list[PointsChange] = []

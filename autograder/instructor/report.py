@@ -11,6 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
+from autograder.box.choice import SAID
 from autograder.grading.record import RunRecord, SubmissionRecord
 from autograder.nbgrader_parts.marks import Sheet, mean_score, shown, so_far
 from autograder.wording import counted
@@ -251,7 +252,7 @@ def _run(run: RunRecord) -> dict:
         "submissions": run.submissions,
         "seconds": shown(run.seconds),
         "place": "on this machine" if run.where == "local" else f"on the cluster {run.where}",
-        "isolation": "each in a box" if run.isolation == "box" else "without a box (--unsafe)",
+        "isolation": SAID[run.isolation],
         "seeds": run.seeds,
     }
 

@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.box import Box, Limits
+from autograder.box.choice import NAMESPACES, NO_WALL
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, record
 from autograder.grading.grade import draw_seeds, prepare_questions
@@ -97,7 +98,8 @@ def grade_class(
             prepare_course(options.course, options.assignment, url)
             given = release_of(options.course, options.assignment)
             release = nbformat.reads(given, as_version=4)
-            run = begin(options, release, len(handed_in))
+            wall = box.wall if box is not None else NO_WALL if options.unsafe else NAMESPACES
+            run = begin(options, release, len(handed_in), wall)
             if box is not None:
                 box.also = modules_for(release)
             people = read_roster(options.roster) if options.roster else ()
@@ -136,11 +138,11 @@ def found_files(options: Options, scratch: Path) -> list[HandedIn]:
     return found
 
 
-def begin(options: Options, release: NotebookNode, submissions: int) -> RunRecord:
+def begin(options: Options, release: NotebookNode, submissions: int, wall: str) -> RunRecord:
     """A new run with fresh seeds, or the one that was interrupted with those it had."""
     exercises = checked_exercises(release)
     fresh = record.new_run(
-        options.assignment, draw_seeds(exercises), options.unsafe, options.cluster or "local"
+        options.assignment, draw_seeds(exercises), wall, options.cluster or "local"
     )
     run = archive.unfinished_run(options.course, options.assignment)
     if run is None or set(run.seeds) != set(exercises) or run.isolation != fresh.isolation:

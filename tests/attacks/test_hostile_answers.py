@@ -8,12 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from autograder.box import Box, Limits, walls, why_unavailable
+from autograder.box import Box, Limits, other_user, walls
+from autograder.box.choice import NAMESPACES, OTHER_USER
 from tests.attacks.hostile import ENDED, HARMLESS, LEAVES_TRACES
 from tests.attacks.one_exercise import grade_answer
 from tests.grading.handing_in import RIGHT
 
-pytestmark = [pytest.mark.box, pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")]
+pytestmark = pytest.mark.box
+WHY_NOT = {NAMESPACES: walls.why_unavailable(), OTHER_USER: other_user.why_unavailable()}
+# the second wall has no file system to fill: what is written is counted, and more is stopped
+COUNTED_FROM_OUTSIDE = {
+    "a disk filler": "output",
+    "a filler of /dev/shm": "output",
+    "a filler of inodes": "output",
+}
 # at the start of a line: a warning may quote the attacker's source
 FOUND = re.compile(r"^[\['\" ]*FOUND", re.M)
 WORD = secrets.token_hex(8)
@@ -34,9 +42,11 @@ def secret(tmp_path_factory):
     del os.environ["GRADEBOOK_PASSWORD"]
 
 
-@pytest.fixture(scope="module")
-def box(secret):
-    with Box(workers=2, limits=LIMITS) as box:
+@pytest.fixture(scope="module", params=WHY_NOT)
+def box(secret, request):
+    if WHY_NOT[request.param]:
+        pytest.skip(WHY_NOT[request.param])
+    with Box(workers=2, limits=LIMITS, wall=request.param) as box:
         yield box
 
 
@@ -77,6 +87,8 @@ def test_it_gets_no_points_and_finds_nothing(name, box, secret):
 @pytest.mark.parametrize("name", ENDED)
 def test_it_is_stopped_and_gets_no_points(name, box):
     status, answer = ENDED[name]
+    if box.wall == OTHER_USER:
+        status = COUNTED_FROM_OUTSIDE.get(name, status)
     grades = grade_answer(answer, box)
     assert grades.points == 0
     assert status is None or grades.answers[0].box == status, grades.answers[0]
@@ -99,8 +111,8 @@ except OSError:
     pass
 print("SEEN", seen)
 """
-    # an environment under /tmp is bound there, and every submission sees it
-    there = [Path(place).parts[2] for place in walls.bound_below("/tmp")]
+    # an environment under /tmp is there too, as is the boxed course, and every submission sees it
+    there = [Path(place).parts[2] for place in walls.bound_below("/tmp")] + [box._folder.name]
     grades = grade_answer(look.replace("THERE", repr(there)), box)
     assert "SEEN []" in grades.printed
 

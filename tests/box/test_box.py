@@ -18,6 +18,7 @@ from autograder.box import (
     Limits,
     folders,
     inside,
+    other_user,
     seccomp,
     walls,
     why_unavailable,
@@ -26,7 +27,7 @@ from course_utils.checks import wire
 
 ROOT = Path(__file__).parents[2]
 
-needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
+needs_box = pytest.mark.skipif(bool(walls.why_unavailable()), reason="no namespaces")
 pytestmark = pytest.mark.box
 REQUEST = wire.pack_request({"any": [wire.Ask("x", "value", {"names": ["x"]})]})
 
@@ -314,13 +315,18 @@ def test_only_a_whitelist_is_bound():
         assert not repository.is_relative_to(path), path
 
 
-def test_without_bubblewrap_it_says_so_and_what_to_do(monkeypatch):
+@pytest.fixture
+def no_second_wall(monkeypatch):
+    monkeypatch.setattr(other_user, "why_unavailable", lambda: "not root")
+
+
+def test_without_bubblewrap_it_says_so_and_what_to_do(monkeypatch, no_second_wall):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(BoxUnavailable, match=r"apt install bubblewrap.*--unsafe"):
         Box().start()
 
 
-def test_without_namespaces_it_gives_the_reason_and_the_remedy(monkeypatch):
+def test_without_namespaces_it_gives_the_reason_and_the_remedy(monkeypatch, no_second_wall):
     class Refused:
         returncode, stderr = 1, "bwrap: setting up uid map: Permission denied"
 
@@ -332,7 +338,7 @@ def test_without_namespaces_it_gives_the_reason_and_the_remedy(monkeypatch):
         Box().start()
 
 
-def test_on_another_system_it_points_to_linux(monkeypatch):
+def test_on_another_system_it_points_to_linux(monkeypatch, no_second_wall):
     monkeypatch.setattr(walls.platform, "system", lambda: "Darwin")
     assert "Linux container" in why_unavailable()
 
@@ -348,9 +354,10 @@ def test_unsafe_runs_with_limits_and_without_walls(monkeypatch):
         assert outcome.status == "timeout"
 
 
+@pytest.mark.parametrize("sockets", [True, False])
 @pytest.mark.parametrize("machine", seccomp.MACHINES)
-def test_the_filter_is_a_list_of_whole_instructions_that_ends_in_allow(machine):
-    code = seccomp.program(machine)
+def test_the_filter_is_a_list_of_whole_instructions_that_ends_in_allow(machine, sockets):
+    code = seccomp.program(machine, sockets)
     assert len(code) % 8 == 0 and len(code) // 8 < 4096
     assert code[-8:] == b"\x06\x00\x00\x00\x00\x00\xff\x7f"
 

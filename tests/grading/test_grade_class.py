@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from autograder.box import why_unavailable
+from autograder.box import other_user, why_unavailable
 from autograder.cli import main
 from autograder.course_files import CourseError
 from autograder.grading import archive
@@ -287,8 +287,21 @@ def test_what_concerns_the_run_itself_is_one_sentence(arguments, sentence, tmp_p
     assert "Traceback" not in result.output
 
 
+def test_the_second_wall_is_chosen_said_and_recorded(handed_in, tmp_path, monkeypatch):
+    if other_user.why_unavailable():
+        pytest.skip(other_user.why_unavailable())
+    monkeypatch.setattr("autograder.box.walls.why_unavailable", lambda: "No namespaces here.")
+    line = ["grade", ASSIGNMENT, str(handed_in), "--course", str(tmp_path), "--only", "ann"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 0, result.output
+    assert "each submission runs as another user" in result.output
+    assert archive.runs(tmp_path)[-1].isolation == "other user"
+    assert scores(tmp_path)["ann", f"{EXERCISE}-check"][0] == 8
+
+
 def test_without_namespaces_the_command_asks_for_unsafe(handed_in, tmp_path, monkeypatch):
     monkeypatch.setattr("autograder.box.walls.why_unavailable", lambda: "No namespaces here.")
+    monkeypatch.setattr("autograder.box.other_user.why_unavailable", lambda: "Not root.")
     line = ["grade", ASSIGNMENT, str(handed_in), "--course", str(tmp_path), "--only", "ann"]
     refused = CliRunner().invoke(main, line)
     assert refused.exit_code == 1 and "--unsafe" in refused.output
