@@ -1,18 +1,13 @@
 """What a student calls in a notebook: check an answer, ask whether it is ready, hand in."""
 
 import contextlib
-import html
-import json
-import os
 import signal
 import sys
 import threading
-from pathlib import Path
 
 from course_utils import register
 
 PATIENCE_SECONDS = 20
-ANSWER_STUB = "*Write your answer here.*"
 
 
 def check(answer, *, quiet: bool = False):
@@ -22,7 +17,7 @@ def check(answer, *, quiet: bool = False):
     exercise_id, namespace = _locate(answer, sys._getframe(1).f_globals)
     verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
-        lines = coach.more(verdict, namespace)
+        lines = _overwritten(verdict, namespace) + coach.more(verdict, namespace)
         _show(panel.html(verdict, more=lines), panel.text(verdict, more=lines))
     return verdict
 
@@ -46,32 +41,38 @@ def ready(*exercise_ids: str) -> bool:
 
 def ready_to_submit(notebook: str) -> None:
     """Which exercises are done, what the visible checks give, and whether the file is in order."""
-    from course_utils.checks import judge, panel
+    from course_utils import submission
+    from course_utils.checks import judge
 
     namespace = sys._getframe(1).f_globals
-    saved, problems = _saved_notebook(notebook)
-    rows, total, extra = [], 0.0, 0.0
-    for exercise in register.exercises(notebook):
-        if exercise.checked:
-            plan = judge.make_plan(exercise.id, student=_student(namespace))
-            verdict = judge_here(plan, namespace)
-            if exercise.extra:
-                extra += verdict.points
-            else:
-                total += verdict.points
-            state = "done" if verdict.passed else ("partly" if verdict.points else "to do")
-            rows.append((exercise, state, panel.rounded(verdict.points)))
-        else:
-            rows.append((exercise, _written_state(exercise.id, saved), "read by a person"))
-    if saved is not None:
-        problems += _differences(notebook, saved, namespace)
-    _show(*_submission_table(notebook, rows, total, extra, problems))
+    file = submission.read(notebook, namespace)
+    verdicts = {
+        exercise.id: judge_here(
+            judge.make_plan(exercise.id, student=_student(namespace)), namespace
+        )
+        for exercise in register.exercises(notebook)
+        if exercise.checked
+    }
+    _show(*submission.table(notebook, verdicts, file, submission.history_of(namespace)))
 
 
 def _student(namespace: dict) -> str | None:
     """The id a student typed, for exercises that give each student numbers of their own."""
     given = namespace.get("student_id")
     return given if isinstance(given, str) and given else None
+
+
+def _overwritten(verdict, namespace: dict) -> list[tuple[str, str]]:
+    """Whether a part of an answer that fails has a later cell's value, and which cell's."""
+    from course_utils import submission
+
+    if verdict.passed:
+        return []
+    entry = register.exercise(verdict.exercise)
+    return [
+        ("Overwritten", sentence)
+        for sentence in submission.overwritten(entry, submission.history_of(namespace))
+    ]
 
 
 def _locate(answer, namespace: dict) -> tuple[str, dict]:
@@ -142,91 +143,3 @@ def _show(as_html: str, as_text: str) -> None:
         print(as_text)
         return
     display({"text/html": as_html, "text/plain": as_text}, raw=True)
-
-
-# ---- the file that is handed in ---------------------------------------------
-
-
-def _saved_notebook(notebook: str) -> tuple[dict | None, list[str]]:
-    """The notebook as it is saved, where it can be found, and what is odd about its name."""
-    in_colab = "google.colab" in sys.modules
-    if in_colab:
-        with contextlib.suppress(Exception):
-            from google.colab import _message  # the only way Colab gives its own notebook
-
-            return _message.blocking_request("get_ipynb", timeout_sec=10)["ipynb"], []
-        return None, []
-    session = os.environ.get("JPY_SESSION_NAME") or os.environ.get("PAPERMILL_INPUT_PATH", "")
-    path = Path(session)
-    if not session or not path.is_file():
-        return None, []
-    wanted = f"{notebook}.ipynb"
-    problems = []
-    if path.name != wanted:
-        problems.append(
-            f"The file is called {path.name}. Rename it to {wanted} before you hand in."
-        )
-    try:
-        return json.loads(path.read_text(encoding="utf-8")), problems
-    except (OSError, ValueError):
-        return None, [*problems, f"The saved file {path.name} cannot be read. Save it again."]
-
-
-def _cell(saved: dict, grade_id: str) -> str | None:
-    for cell in saved.get("cells", []):
-        if cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == grade_id:
-            source = cell.get("source", "")
-            return source if isinstance(source, str) else "".join(source)
-    return None
-
-
-def _written_state(exercise_id: str, saved: dict | None) -> str:
-    if saved is None:
-        return "look yourself"
-    source = _cell(saved, exercise_id)
-    if source is None:
-        return "cell missing"
-    return "to do" if ANSWER_STUB in source else "written"
-
-
-def _differences(notebook: str, saved: dict, namespace: dict) -> list[str]:
-    """Cells that are gone from the saved file, and code that runs but is not saved."""
-    problems = []
-    history = "\n".join(map(str, namespace.get("In", [])))
-    for exercise in register.exercises(notebook):
-        source = _cell(saved, exercise.id)
-        if source is None:
-            problems.append(
-                f"The cell of {exercise.title} is missing or has lost its tag: copy your answer "
-                "into a fresh copy of the notebook."
-            )
-        elif exercise.checked and history and source.strip() and source.strip() not in history:
-            problems.append(
-                f"{exercise.title} was run in another form than the one that is saved. "
-                "Run its cell again and save the notebook (Ctrl+S)."
-            )
-    return problems
-
-
-def _submission_table(notebook, rows, total, extra, problems) -> tuple[str, str]:
-    possible = sum(e.points for e in register.exercises(notebook) if e.checked and not e.extra)
-    title = f"{notebook}: {round(total, 2):g} of {possible:g} points on the visible checks"
-    title += f", and {round(extra, 2):g} extra" if extra else ""
-    lines = [title]
-    body = []
-    for exercise, state, points in rows:
-        mark = {"done": "✓", "written": "✓"}.get(state, "✗" if state != "look yourself" else "?")
-        lines.append(f"  {mark} {exercise.title}: {state} ({points} of {exercise.points:g})")
-        cells = (mark, exercise.title, state, points, f"{exercise.points:g}")
-        body.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>")
-    closing = problems or [
-        "The file is in order. Hidden checks use other numbers and decide the grade."
-    ]
-    lines += [f"  ! {p}" if problems else f"  {p}" for p in closing]
-    notes = "".join(f"<li>{html.escape(p)}</li>" for p in closing)
-    head = "".join(f"<th>{h}</th>" for h in ("", "exercise", "state", "points", "of"))
-    as_html = (
-        f"<h4>{html.escape(title)}</h4><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table><ul>{notes}</ul>"
-    )
-    return as_html, "\n".join(lines)

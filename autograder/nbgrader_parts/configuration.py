@@ -14,7 +14,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course_files import CourseError
-from course_utils.notebook import ANSWER_STUB
+from course_utils.submission import ANSWER_STUB
 
 FILE = "nbgrader_config.py"
 PAGES = Path(__file__).parent.parent / "instructor" / "pages"

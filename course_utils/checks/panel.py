@@ -47,12 +47,12 @@ def html(verdict: Verdict, style: bool = True, more: Lines = ()) -> str:
     """
     edge = "#1a7f37" if verdict.passed else "#b42318"
     parts = [f'<div class="attn-panel" style="--edge:{edge}" role="group" aria-label="check">']
-    parts.append(f"<h4>{_escape(_headline(verdict))}</h4>")
+    parts.append(f"<h4>{escape(_headline(verdict))}</h4>")
     if verdict.sentence:
-        parts.append(f'<p class="named"><b>{_escape(verdict.sentence)}</b></p>')
+        parts.append(f'<p class="named"><b>{escape(verdict.sentence)}</b></p>')
     waiting = _waiting(verdict)
     if waiting:
-        parts.append(f'<p class="why">{_escape(waiting[0].message)}</p>')
+        parts.append(f'<p class="why">{escape(waiting[0].message)}</p>')
     parts.append("<ul>")
     said: set[str] = set()
     for finding in verdict.findings:
@@ -62,25 +62,25 @@ def html(verdict: Verdict, style: bool = True, more: Lines = ()) -> str:
         label = "passed" if finding.passed else "failed"
         parts.append(
             f'<li><span class="mark {word}" role="img" aria-label="{label}">{mark}</span>'
-            f"{_escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
+            f"{escape(finding.name)} <span class='soft'>{_points(finding)}</span>"
         )
         if not finding.passed:
             why = "For the same reason." if finding.message in said else finding.message
             said.add(finding.message)
-            parts.append(f'<span class="why">{_escape(why)}</span>')
+            parts.append(f'<span class="why">{escape(why)}</span>')
         parts.append("</li>")
     if waiting:
         mark = '<span class="mark bad" role="img" aria-label="failed">✗</span>'
-        parts.append(f"<li>{mark}{_escape(_names(waiting))}</li>")
+        parts.append(f"<li>{mark}{escape(_names(waiting))}</li>")
     parts.append("</ul>")
     drawn = _drawn(verdict)
     if drawn is not None:
         parts.append(_pair(drawn))
     hint = _hint(verdict)
     if hint:
-        parts.append(f'<p class="hint"><b>Hint.</b> {_escape(hint)}</p>')
+        parts.append(f'<p class="hint"><b>Hint.</b> {escape(hint)}</p>')
     for heading, text in more:
-        parts.append(f'<p class="hint"><b>{_escape(heading)}.</b> {_escape(text)}</p>')
+        parts.append(f'<p class="hint"><b>{escape(heading)}.</b> {escape(text)}</p>')
     parts.append("</div>")
     return (STYLE if style else "") + "".join(parts)
 
@@ -174,7 +174,7 @@ def _pair(finding: Finding) -> str:
     rows, columns = finding.axes
     axes = [f"rows: {rows}" if rows else "", f"columns: {columns}" if columns else ""]
     note = "; ".join(a for a in axes if a)
-    note = f'<div class="soft">{_escape(note.capitalize())}</div>' if note else ""
+    note = f'<div class="soft">{escape(note.capitalize())}</div>' if note else ""
     return f'<div class="pair">{tables}</div>{note}'
 
 
@@ -190,7 +190,7 @@ def _heat(array, caption, low, high, off) -> str:
             cells.append(f'<td{flag} style="background:{colour}">{_short(value, array)}</td>')
         rows.append("<tr>" + "".join(cells) + "</tr>")
     body = "".join(rows)
-    return f'<table class="heat"><caption>{_escape(caption)}</caption>{body}</table>'
+    return f'<table class="heat"><caption>{escape(caption)}</caption>{body}</table>'
 
 
 def _short(value: float, array: np.ndarray) -> str:
@@ -201,6 +201,6 @@ def _short(value: float, array: np.ndarray) -> str:
     return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
-def _escape(value: str) -> str:
+def escape(value: str) -> str:
     """Text as HTML, with `names` between backticks as code."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _html.escape(str(value), quote=True))
