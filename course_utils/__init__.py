@@ -24,5 +24,9 @@ def offer(room: str, names: dict[str, list[str]]) -> tuple[list[str], Callable[[
 __version__ = "0.1.0"
 __all__, __getattr__ = offer(
     __name__,
-    {"notebook": ["check", "ready", "ready_to_submit"], "environment": ["environment_check"]},
+    {
+        "notebook": ["check", "ready", "ready_to_submit"],
+        "environment": ["environment_check"],
+        "bringing": ["bring_your_own"],
+    },
 )

@@ -22,8 +22,25 @@ import math
 import torch
 from torch import nn
 
-from course_utils import check, ready
-from course_utils.transformer import MultiHeadAttention, recording
+from course_utils import bring_your_own, check, own, ready
+from course_utils.transformer import check_mask, recording
+
+MultiHeadAttention = own.part("MultiHeadAttention")
+causal_mask = own.part("causal_mask")
+positional_encoding = own.part("positional_encoding")
+
+# %% [markdown]
+# ### Bring your own
+#
+# Paste your `MultiHeadAttention`, `causal_mask` and `positional_encoding` of notebook 05 into this
+# cell, above its last line, and run it. What passes its check is used from here on: the transformer
+# will be made of your parts. For what you leave out, PyTorch's takes its place. Nothing here is graded,
+# and no later check depends on it.
+
+# %%
+# Paste here.
+
+bring_your_own("MultiHeadAttention", "causal_mask", "positional_encoding")
 
 # %% [markdown]
 # ## 1 The plan
@@ -40,10 +57,9 @@ transformer_diagram([])
 # %% [markdown]
 # ### The attention that you use here
 #
-# In notebook 05 you wrote `MultiHeadAttention` and showed that it equals PyTorch's. Here it is
-# PyTorch's own, with the names and masks of this course: `True` where attention is allowed, and it
-# returns the output first. (The second result, the weights, is `None` unless someone records them:
-# they cost time.)
+# `MultiHeadAttention` is yours of notebook 05 if you brought it, and otherwise PyTorch's with the names
+# and masks of this course: `True` where attention is allowed, and it returns the output first. (The
+# second result are the weights. PyTorch's leaves them out unless someone records them: they cost time.)
 
 # %%
 torch.manual_seed(0)
@@ -326,6 +342,9 @@ transformer_diagram(
 #   `[B, S]`, True where there is a word, or `None`;
 # - `decode(target, memory, source_mask)`: embed, all decoder layers with a causal mask, `decoder_norm`,
 #   then `readout`: a score for each word, `[B, T, target_size]`.
+#
+# Tensors that you make (`torch.arange(L)`, `causal_mask(T)`) belong on the device of the tokens, which may
+# be a GPU: `.to(tokens.device)`.
 
 
 # %% nbgrader={"grade_id": "transformer", "solution": true}
@@ -385,7 +404,7 @@ class Transformer(nn.Module):
     def decode(self, target, memory, source_mask=None):
         ### BEGIN SOLUTION
         T = target.shape[1]
-        causal = torch.ones(T, T, dtype=torch.bool, device=target.device).tril()
+        causal = causal_mask(T).to(target.device)
         memory_mask = None if source_mask is None else source_mask[:, None, :]
         x = self.embed(target, self.target_embedding, self.target_positions)
         for layer in self.decoder_layers:
@@ -410,11 +429,14 @@ transformer_diagram(new="readout")
 # ### Is it PyTorch's?
 #
 # `torch.nn.Transformer` has the stacks and the norms, without embeddings and readout. Copy your numbers
-# into it, name by name, and send the same vectors through both.
+# into it, name by name, and send the same vectors through both. (`in_torchs_names` stacks the $W_Q$, $W_K$
+# and $W_V$ of your attention, as you did in notebook 05.)
 
 
 # %%
 import warnings
+
+from course_utils.transformer import in_torchs_names
 
 warnings.filterwarnings("ignore", module="torch.nn.modules.transformer")  # it praises a fast path
 
@@ -444,7 +466,7 @@ def copied_to_torch(model, num_heads, d_ff, norm_first):
         "decoder_norm": "decoder.norm",
     }
     state = {}
-    for name, value in model.state_dict().items():
+    for name, value in in_torchs_names(model.state_dict()).items():
         for ours, torchs in names.items():
             # "cross_attention" has been renamed when "attention" has its turn
             name = name.replace(ours, torchs)

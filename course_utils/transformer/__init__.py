@@ -10,7 +10,7 @@ __all__, __getattr__ = offer(
     __name__,
     {
         "masks": ["check_mask"],
-        "multi_head": ["MultiHeadAttention", "recording"],
+        "multi_head": ["MultiHeadAttention", "in_torchs_names", "recording"],
         "sizes": ["Sizes"],
         "training": [
             "RECIPES",

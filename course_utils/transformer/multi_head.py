@@ -2,7 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -21,21 +24,20 @@ class MultiHeadAttention(nn.MultiheadAttention):
         if d_model % num_heads != 0:
             raise ValueError(f"d_model = {d_model} is not a multiple of num_heads = {num_heads}.")
         super().__init__(d_model, num_heads, batch_first=True)
-        self.keeps_weights = False
-        self.weights: list[Tensor] = []
+        self.gives_weights = False
 
     def forward(  # type: ignore[override]  # called as in notebook 05, not as in PyTorch
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         (B, T, _), S = query.shape, key.shape[1]
         check_mask(mask, T, S, batch=B)
-        if not self.keeps_weights:
+        if not self.gives_weights:
             return self.output_alone(query, key, value, mask), None
         forbidden = None if mask is None else ~mask
         if forbidden is not None and forbidden.dim() == 3:
             # torch wants one mask for each sequence and head.
             forbidden = forbidden.expand(B, T, S).repeat_interleave(self.num_heads, dim=0)
-        output, weights = super().forward(
+        return super().forward(
             query,
             key,
             value,
@@ -43,8 +45,6 @@ class MultiHeadAttention(nn.MultiheadAttention):
             need_weights=True,
             average_attn_weights=False,
         )
-        self.weights.append(weights.detach())
-        return output, weights
 
     def output_alone(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
@@ -66,20 +66,48 @@ class MultiHeadAttention(nn.MultiheadAttention):
 
 @contextlib.contextmanager
 def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """Inside the block, every attention of the model keeps its weights, by its name.
+    """Inside the block, the weights of every attention of the model are kept, by its name.
 
     with recording(model) as maps:
         model(source, target)
     maps["encoder_layers.0.attention"]   # a list: one [B, num_heads, T, S] for each call
+
+    An attention is any part that returns an output and weights of that shape: ours, or yours.
     """
-    found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
-    maps = {name: module.weights for name, module in found.items()}
-    for module in found.values():
-        module.weights.clear()
-        module.keeps_weights = True
+    maps: dict[str, list[Tensor]] = {}
+
+    def keep(name: str, module: nn.Module, inputs: tuple, result: Any) -> None:
+        if isinstance(result, tuple) and len(result) == 2 and _are_weights(result[1]):
+            maps.setdefault(name, []).append(result[1].detach())
+
+    hooks = [m.register_forward_hook(partial(keep, name)) for name, m in model.named_modules()]
+    ours = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     try:
+        for module in ours:
+            module.gives_weights = True
         yield maps
     finally:
-        for module in found.values():
-            module.keeps_weights = False
-            module.weights = []
+        for module in ours:
+            module.gives_weights = False
+        for hook in hooks:
+            hook.remove()
+
+
+def _are_weights(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dim() == 4
+
+
+def in_torchs_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A `state_dict` with the parts of every attention named and stacked as PyTorch has them.
+
+    `W_Q`, `W_K` and `W_V` of notebook 05 become one `in_proj`, and `W_O` is `out_proj`.
+    """
+    found = {}
+    for name, value in state.items():
+        front, middle, kind = name.rpartition("W_Q.")
+        if middle:
+            parts = [state[f"{front}{part}.{kind}"] for part in ("W_Q", "W_K", "W_V")]
+            found[f"{front}in_proj_{kind}"] = torch.cat(parts)
+        elif "W_K." not in name and "W_V." not in name:
+            found[name.replace("W_O.", "out_proj.")] = value
+    return found

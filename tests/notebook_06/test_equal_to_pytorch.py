@@ -140,7 +140,7 @@ def test_recording_keeps_the_maps_inside_the_block_only():
         assert calls[0].shape[1] == 2, name
     model(source, target)
     assert all(len(calls) == 1 for calls in maps.values())
-    assert not any(m.keeps_weights for m in model.modules() if isinstance(m, MultiHeadAttention))
+    assert not any(m.gives_weights for m in model.modules() if isinstance(m, MultiHeadAttention))
 
 
 @pytest.mark.parametrize("mask", [None, "[T, S]", "[B, T, S]", "[B, 1, S]"])

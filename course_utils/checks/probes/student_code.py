@@ -46,6 +46,11 @@ def answering(exercise: str):
         _answered = before
 
 
+def asked_now() -> str:
+    """The exercise that is being asked, empty outside of a check."""
+    return _answered
+
+
 def find(namespace: dict, name: str):
     """The student's object called `name`."""
     if name in namespace:
