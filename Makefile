@@ -10,7 +10,7 @@ INSTRUCTOR := $(VENV)/.installed-instructor
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all run build check lint colab-check pins bench demo pictures clean system
+.PHONY: help lab test test-all run build check lint colab-check pins bench demo pictures site site-outputs clean system
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,12 @@ demo: $(INSTRUCTOR) system  ## make and grade a class to try the grader on
 
 pictures: $(DEV) system  ## make the pictures of the README and the guides anew
 	@$(BIN)/python tools/pictures.py
+
+site: $(DEV)  ## build the site into artefacts/site, with the stored outputs
+	@$(BIN)/python -m tools.make_site
+
+site-outputs: $(DEV)  ## run the notebooks for the site and store their outputs (takes about an hour)
+	@$(BIN)/python -m tools.site_outputs
 
 clean:  ## remove the environments and what tests left
 	rm -rf $(VENV) .venv-colab artefacts .pytest_cache .hypothesis .ruff_cache

@@ -62,8 +62,13 @@ DARK = {
 }
 SERIES = 6
 
-# JupyterLab and nbconvert, Colab, VS Code: each says in its own way that the page is dark.
-DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[theme="dark"]', "body.vscode-dark")
+# JupyterLab and nbconvert, Colab, VS Code, the course's site: each marks a dark page in its own way.
+DARK_PAGES = (
+    'body[data-jp-theme-light="false"]',
+    'html[theme="dark"]',
+    "body.vscode-dark",
+    'html[data-theme="dark"]',
+)
 
 _RULES = """
 .cw{background:var(--cw-paper);color:var(--cw-ink);padding:6px 8px;font-size:13px;line-height:1.35;
