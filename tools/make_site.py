@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.minutes import minutes
 from course_utils import playground, register
 from tools.site_outputs import STORE
 
@@ -171,7 +172,7 @@ def front_page(guides: list[str]) -> str:
     template = (TEMPLATES / "index.md").read_text(encoding="utf-8")
     notebooks = register.notebooks()
     table = "\n".join(
-        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {n.minutes} | {n.objectives} |"
+        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {minutes(n.name)} | {n.objectives} |"
         for n in notebooks
     )
     tree = {
