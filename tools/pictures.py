@@ -1,12 +1,15 @@
-"""Makes the pictures of the README and the guides: editor, diagnosis, report, feedback, formgrader.
+"""Makes the pictures of the README and the guides.
 
-    python tools/pictures.py [FOLDER]      (docs/pictures if not said)
+    python tools/pictures.py [FOLDER]                # all of them (default: docs/pictures)
+    python tools/pictures.py --playground [FOLDER]   # only the moving one
 
 Everything is real: JupyterLab with the widgets and a check, and a class of `autograder demo`.
 """
 
 from __future__ import annotations
 
+import io
+import math
 import subprocess
 import sys
 import tempfile
@@ -16,8 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from nbgrader.api import Gradebook  # noqa: E402
+from PIL import Image  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
+from course_utils import playground  # noqa: E402
 from tests.browser import (  # noqa: E402
     CHROMIUM,
     CHROMIUM_ARGUMENTS,
@@ -36,6 +41,7 @@ EDITOR = 'from course_utils.widgets import attention_editor\n\nattention_editor(
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    playground_picture(folder)
     with tempfile.TemporaryDirectory(prefix="attention-pictures-") as place:
         course = Path(place) / "course"
         subprocess.run(
@@ -111,5 +117,30 @@ def formgrader_picture(browser: Browser, server: Server, course: Path, folder: P
     context.close()
 
 
+def playground_picture(folder: Path, frames: int = 40) -> None:
+    """The playground while the query goes round: keys, weights and output follow it."""
+    pictures = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1000, "height": 800})
+        page.set_content(playground.page())
+        page.wait_for_function("() => attentionPlayground.instances.length === 1")
+        for number in range(frames):
+            angle = 2 * math.pi * number / frames + 0.6
+            length = 1.9 + 0.6 * math.sin(2 * angle)
+            query = [length * math.cos(angle), length * math.sin(angle)]
+            page.evaluate(
+                "query => attentionPlayground.instances[0].set({queries: [query, [0, 0]]})", query
+            )
+            shot = page.screenshot(clip={"x": 10, "y": 212, "width": 980, "height": 366})
+            pictures.append(Image.open(io.BytesIO(shot)).convert("RGB"))
+        browser.close()
+    colours = pictures[0].quantize(200, method=Image.Quantize.FASTOCTREE)  # one palette for all, so that nothing flickers
+    first, *others = [picture.quantize(palette=colours, dither=0) for picture in pictures]
+    first.save(folder / "playground.gif", save_all=True, append_images=others, duration=110, loop=0)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures")
+    arguments = [a for a in sys.argv[1:] if a != "--playground"]
+    target = Path(arguments[0]) if arguments else ROOT / "docs" / "pictures"
+    (playground_picture if "--playground" in sys.argv else main)(target)
