@@ -47,8 +47,8 @@ from course_utils.translation import (
 # %% [markdown]
 # ## 1 Sentences in two languages
 #
-# **Multi30k** has 29,000 captions of photographs, each in German and English (Elliott et al. 2016),
-# and in French (Elliott et al. 2017). The next cell takes them from the folder that the environment
+# **Multi30k** has 29,000 captions of photographs, each in German and English [@elliott2016],
+# and in French [@elliott2017]. The next cell takes them from the folder that the environment
 # variable `COURSE_DATA` names, or from your cache, or downloads them once (2 MB). Without a network
 # it uses the course's **built-in corpus**: German sentences from a small grammar. The cell prints which
 # one you have.
@@ -120,7 +120,7 @@ draw_attention(german, english, gold, title="which words belong together")
 #   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(7)$$
 #
 # The **decoder** is a GRU that reads what it has written so far. It starts from the whole sentence,
-# and looks at the source after each step:
+# and looks at the source after each step, as in [@luong2015]:
 #
 # $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
 #   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$
@@ -264,12 +264,12 @@ if ready("single-query-attention"):
 # %% [markdown]
 # **Perplexity** is the exponential of the loss per word: roughly how many words the model is choosing
 # between. **BLEU** is the geometric mean of four shares: how many words, pairs, triples and quadruples
-# of the translations are also in the references. Short translations would get high shares too easily.
+# of the translations are also in the references [@papineni2002]. Short translations would get high shares too easily.
 # So if all translations together have $c$ words, fewer than the $r$ words of the references, BLEU is
 # multiplied by a **brevity penalty**, $e^{1 - r/c}$.
 #
 # It is computed twice: on lower-cased tokens, which is the figure in all tables here, and with
-# sacrebleu's default on plain sentences. The *signature* in brackets records the settings, so that
+# sacrebleu's default [@post2018] on plain sentences. The *signature* in brackets records the settings, so that
 # others can repeat it. Our three runs of the quick budget reached 36.4 to 36.6 on Multi30k.
 
 # %%

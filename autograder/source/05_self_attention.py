@@ -30,7 +30,8 @@ from course_utils.transformer import check_mask
 #
 # Until now a decoder looked at an encoder: the query came from one sequence, keys and values
 # from another. In **self-attention** all three come from the *same* sequence. Every position asks
-# its own question, and every position answers.
+# its own question, and every position answers. A model made of this alone, without recurrence, is the
+# transformer [@vaswani2017].
 #
 # Here is the whole way, from left to right. `L` is the length of the sequence, `D` the size of
 # its vectors.

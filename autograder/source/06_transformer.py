@@ -124,7 +124,7 @@ print("batch = direct:", torch.allclose(as_batch, feed_forward(x), atol=1e-6))
 # %% [markdown]
 # ### Residual and norm
 #
-# Two things keep deep stacks trainable.
+# Two things keep deep stacks trainable ([@he2016]; [@ba2016]).
 #
 # - The **residual**: a sublayer *adds* to its input, `x + sublayer(x)`. Nothing is lost on the way,
 #   and gradients have a direct path down.
@@ -139,7 +139,8 @@ print("the same:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
 # %% [markdown]
 # ### Norm after, or norm first
 #
-# The norm may come *after* each sum, as in the first transformer, or *before* each sublayer:
+# The norm may come *after* each sum, as in the first transformer [@vaswani2017], or *before* each
+# sublayer, which is easier to train [@xiong2020]:
 #
 # | | `norm_first=False` | `norm_first=True` |
 # | --- | --- | --- |
@@ -683,7 +684,7 @@ print(f"padding: {share:.1%} of the target")
 # ### Label smoothing
 #
 # Cross-entropy asks for certainty: probability 1 for the one right word. But there is often more
-# than one good word. **Label smoothing** asks for 0.9, and spreads the rest over all words. Being too
+# than one good word. **Label smoothing** [@szegedy2016] asks for 0.9, and spreads the rest over all words. Being too
 # sure now costs:
 
 # %%
@@ -698,7 +699,7 @@ for sure in (0.5, 0.9, 0.99, 0.9999):
 # %% [markdown]
 # ### Warm-up
 #
-# In the first steps the gradients are wild, and Adam has seen too few of them to know. So the learning
+# In the first steps the gradients are wild, and Adam [@kingma2015] has seen too few of them to know. So the learning
 # rate starts near zero, rises for some hundred steps, and then falls:
 
 # %%
@@ -709,7 +710,7 @@ for step in (1, 25, 50, 100, 400, 700, 1000):
 # %% [markdown]
 # ### Train (quick: our run took {{claim:transformer.quick_minutes}} minutes of CPU time)
 #
-# `make_transformer` fills your class, sets its first numbers with `start_well`, and **ties** the readout
+# `make_transformer` fills your class, sets its first numbers with `start_well`, and **ties** the readout [@press2017]
 # to the target's embedding: both use one matrix, so what a word is like is learned once, not twice.
 #
 # You can interrupt: the best weights so far are kept.
