@@ -21,7 +21,7 @@ import time
 import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -134,7 +134,7 @@ def _options(application: str, folder: Path, port: int, token: str) -> list[str]
 
 
 def _start_server(
-    folder: Path, python: Path, application: str, log: Path
+    folder: Path, python: Path, application: str, log: Path, more: Sequence[str]
 ) -> tuple[subprocess.Popen, Server]:
     port, token = _free_port(), secrets.token_hex(16)
     private = log.parent
@@ -152,7 +152,7 @@ def _start_server(
     _settle_lab(private / "settings")
     with log.open("w") as output:
         process = subprocess.Popen(
-            [str(python), "-m", application, *_options(application, folder, port, token)],
+            [str(python), "-m", application, *_options(application, folder, port, token), *more],
             env=environment,
             cwd=folder,
             stdout=output,
@@ -168,10 +168,12 @@ def _start_server(
 
 
 @contextmanager
-def serve(folder: Path, python: Path, application: str, log: Path) -> Iterator[Server]:
+def serve(
+    folder: Path, python: Path, application: str, log: Path, more: Sequence[str] = ()
+) -> Iterator[Server]:
     """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port."""
     process, server = started(
-        "The notebook server", lambda: _start_server(folder, python, application, log)
+        "The notebook server", lambda: _start_server(folder, python, application, log, more)
     )
     try:
         yield server

@@ -10,8 +10,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # These start a server and never end, so the test asks only whether they are there.
-# What one does in formgrader is tested in test_formgrader.py.
-SERVERS = {"make lab": "make --dry-run lab", "jupyter lab": "jupyter lab --version"}
+# What one does there is tested in test_formgrader.py and tests/marking.
+SERVERS = {
+    "make lab": "make --dry-run lab",
+    "jupyter lab": "jupyter lab --version",
+    "autograder mark": "autograder mark --help",
+}
 
 
 def commands_in(guide: str, folder: Path = DOCS) -> list[str]:
