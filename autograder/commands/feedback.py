@@ -7,10 +7,14 @@ from autograder.instructor.course import (
     assignments_in,
     open_course,
     open_gradebook,
+    records_of,
     require_student,
+    roster_of,
 )
+from autograder.intake import RosterError
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.late import refresh_penalties
+from autograder.wording import counted
 
 
 @click.command(name="feedback")
@@ -19,18 +23,23 @@ from autograder.nbgrader_parts.late import refresh_penalties
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
 @click.option("--db", help="The gradebook's address, if not the course's own.")
 def command(assignment, students, course, db):
-    """Write feedback/STUDENT/ASSIGNMENT/ASSIGNMENT.html, for everyone or for some."""
+    """Write a page for everybody who handed in ASSIGNMENT, and zips to send them back with."""
     from autograder.instructor.feedback import write_feedback
+    from autograder.instructor.send_back import pack
 
     try:
         opened = open_course(course, db)
+        records = records_of(opened, assignment)
         with open_gradebook(opened) as gradebook:
             assignments_in(gradebook, (assignment,))
             for student in students:
-                require_student(gradebook, student)
+                if student not in records:
+                    require_student(gradebook, student)
             refresh_penalties(gradebook, own_settings(opened.root), [assignment])
         pages = write_feedback(opened, assignment, students)
-    except CourseError as problem:
+        by_student = {path.parts[-3]: path for path in pages}
+        sent = pack(opened, assignment, by_student, records, roster_of(opened))
+    except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
     if not pages:
         raise click.ClickException(f"Nobody's {assignment} has been graded yet.")
@@ -38,3 +47,24 @@ def command(assignment, students, course, db):
         click.echo(f"Wrote {pages[0]}.")
     else:
         click.echo(f"Wrote {len(pages)} pages, such as {pages[0]}.")
+    tell(sent, records, by_student)
+
+
+def tell(sent, records, pages) -> None:
+    """How the pages reach their students, and who has work that nobody could grade."""
+    from autograder.instructor.send_back import UPLOAD
+
+    for one in sent.zips:
+        click.echo(
+            f"For {one.system.capitalize()}: {one.path}, {counted(one.pages, 'page')}. Upload it "
+            f"there: {UPLOAD[one.system]}."
+        )
+    if sent.by_hand is not None:
+        click.echo(
+            f"Not reached by a zip: {counted(sent.unreached, 'student')}, in {sent.by_hand}."
+        )
+    unread = sum(student in records and not records[student].graded for student in pages)
+    if unread:
+        click.echo(
+            f"{counted(unread, 'page')} for work that could not be graded: what to do is on it."
+        )

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader
 from nbconvert.exporters import TemplateExporter
 from nbformat import NotebookNode
 from nbgrader import utils
@@ -16,11 +17,13 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.cell_names import exercise_of
-from autograder.course_files import CourseError
+from autograder.course_files import CourseError, write_for_people
 from autograder.grading import archive
+from autograder.grading.record import SubmissionRecord
 from autograder.instructor import fragments
-from autograder.instructor.course import Course
+from autograder.instructor.course import Course, roster_of
 from autograder.instructor.formgrader import is_given
+from autograder.instructor.report import PAGES, style
 from autograder.nbgrader_parts.configuration import alembic_on_path, for_course
 
 # the address that course directories use: feedback.configure(c)
@@ -160,29 +163,69 @@ def _exercise_title(exercise: str) -> str:
 
 
 def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()) -> list[Path]:
-    """Writes feedback/STUDENT/ASSIGNMENT/NOTEBOOK.html for all students, or for some."""
-    for student in students:
+    """Writes feedback/STUDENT/ASSIGNMENT/ASSIGNMENT.html for all who handed in, or for some.
+
+    Who handed in something that could not be graded gets a page that says what to do.
+    """
+    records = {r.student: r for r in archive.records(course.root, assignment)}
+    unread = [r for r in records.values() if not r.graded and r.student in (students or records)]
+    graded = [s for s in students if s not in {r.student for r in unread}]
+    for student in graded:
         if not course.folder("autograded", student, assignment).is_dir():
             raise CourseError(
                 f"{student} has no graded submission of {assignment}; grade it first."
             )
     before = {path: path.stat().st_mtime_ns for path in _pages(course, assignment)}
     alembic_on_path()
-    for student in students or ["*"]:
-        config = for_course(course.root, assignment, course.db_url, student)
-        config.GenerateFeedback.force = True
-        converter = GenerateFeedback(coursedir=CourseDirectory(config=config), config=config)
-        converter.log.setLevel("ERROR")
-        try:
-            converter.start()
-        except (NbGraderException, SystemExit, OSError) as problem:
-            raise CourseError(
-                f"nbgrader could not write all feedback for {assignment}: {problem}. What it "
-                "said stands above; the other pages are written."
-            ) from None
+    anybody = any((course.root / "autograded").glob(f"*/{assignment}"))
+    for student in graded or ["*"] * (not students and anybody):
+        _convert(course, assignment, student)
+    for record in unread:
+        write_for_people(page_of(course, record.student, assignment), _not_graded(course, record))
     return [
         path for path in _pages(course, assignment) if before.get(path) != path.stat().st_mtime_ns
     ]
+
+
+def page_of(course: Course, student: str, assignment: str) -> Path:
+    folder = course.folder("feedback", archive.folder_name(student), assignment)
+    return folder / f"{assignment}.html"
+
+
+def _convert(course: Course, assignment: str, student: str) -> None:
+    """Let nbgrader write the pages of one student, or of all ("*")."""
+    config = for_course(course.root, assignment, course.db_url, student)
+    config.GenerateFeedback.force = True
+    converter = GenerateFeedback(coursedir=CourseDirectory(config=config), config=config)
+    converter.log.setLevel("ERROR")
+    try:
+        converter.start()
+    except (NbGraderException, SystemExit, OSError) as problem:
+        raise CourseError(
+            f"nbgrader could not write all feedback for {assignment}: {problem}. Its own messages "
+            "are above; the other pages are written."
+        ) from None
+
+
+def _not_graded(course: Course, record: SubmissionRecord) -> str:
+    """The page of a student with nothing to grade.
+
+    It repeats no flag: those are for the instructor, and may name other students.
+    """
+    person = roster_of(course).get(record.student)
+    return (
+        Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
+        .get_template("not_graded.html.j2")
+        .render(
+            style=style(),
+            title=_title(record.assignment),
+            name=person.full_name if person else record.student,
+            notebook=f"{record.assignment}.ipynb",
+            file=record.source_name.rpartition("/")[2],
+            when=f"{record.timestamp:%-d %B %Y at %H:%M}" if record.timestamp else "",
+            ours=any(flag.source == "grader" for flag in record.flags),
+        )
+    )
 
 
 def _pages(course: Course, assignment: str) -> list[Path]:

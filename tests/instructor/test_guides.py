@@ -31,7 +31,7 @@ def test_the_five_commands_of_the_readme(demonstration, tmp_path):
     assert steps.index(["jupyter", "lab"]) < steps.index(["autograder", "feedback"])
     follow(commands, tmp_path)
     assert (tmp_path / "reports" / f"{NAME}.html").is_file()
-    assert len(list((tmp_path / "feedback").glob(f"*/{NAME}/{NAME}.html"))) == 13
+    assert len(list((tmp_path / "feedback").glob(f"*/{NAME}/{NAME}.html"))) == 14
     assert (tmp_path / "grades_canvas.csv").is_file()
 
 

@@ -1,0 +1,126 @@
+"""Feedback on its way back: a zip in the form that each learning system takes, and a list of the rest.
+
+Canvas finds a student by the two numbers in the name of the file that was handed in: user and
+attachment. Moodle finds one by the participant's number in the name of a folder, as in its own
+download; the folder of feedback files is called `Name_123_assignfeedback_file_`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.course_files import write_atomically, write_for_people
+from autograder.grading.record import SubmissionRecord
+from autograder.instructor.course import Course
+from autograder.intake import Student
+from autograder.intake.submission import NOBODY, Sender
+from autograder.nbgrader_parts.exporters import harmless
+
+FOLDER = "send_back"
+UPLOAD = {
+    "canvas": "the assignment's page, Upload Submissions",
+    "moodle": "View all submissions, Upload multiple feedback files in a zip",
+}
+
+
+@dataclass(frozen=True)
+class Zip:
+    """A file to upload: for which system, and for how many students."""
+
+    system: str
+    path: Path
+    pages: int
+
+
+@dataclass(frozen=True)
+class SentBack:
+    """All that was written: the zips, and the list of those whom no zip reaches."""
+
+    zips: tuple[Zip, ...]
+    by_hand: Path | None
+    unreached: int
+
+
+def name_in_zip(sender: Sender, assignment: str) -> str:
+    """Where a student's page goes in the zip of their system; empty if it takes none from them."""
+    if sender.system == "canvas" and sender.user and sender.attachment:
+        return _canvas(sender)
+    if sender.system == "moodle" and sender.user:
+        who = sender.name.split(f"_{sender.user}_assignsubmission_")[0]
+        return f"{who}_{sender.user}_assignfeedback_file_/{assignment}_feedback.html"
+    return ""
+
+
+def _canvas(sender: Sender) -> str:
+    """The name as it was handed in, but for its ending. Text typed into Canvas has no file."""
+    if re.search(rf"_{sender.user}_text_", sender.name):
+        return ""
+    stem = sender.name.rpartition(".")[0] or sender.name
+    return f"{stem}.html"
+
+
+def pack(
+    course: Course,
+    assignment: str,
+    pages: Mapping[str, Path],
+    records: Mapping[str, SubmissionRecord],
+    people: Mapping[str, Student],
+) -> SentBack:
+    """Zips of everybody's pages, and a list with the pages of those whom none of them reaches."""
+    inside: dict[str, dict[str, Path]] = {}
+    left: list[str] = []
+    for student, path in sorted(pages.items()):
+        sender = records[student].sender if student in records else NOBODY
+        name = name_in_zip(sender, assignment)
+        if name and name not in inside.get(sender.system, ()):
+            inside.setdefault(sender.system, {})[name] = path
+        else:
+            left.append(student)
+    folder = course.root / FOLDER
+    zips = []
+    for system, files in sorted(inside.items()):
+        target = folder / f"{assignment}_{system}.zip"
+        write_atomically(target, _zip(files))
+        zips.append(Zip(system, target, len(files)))
+    by_hand = folder / f"{assignment}_by_hand.csv" if left else None
+    if by_hand is not None:
+        rows = [_row(student, pages[student], records, people) for student in left]
+        write_for_people(by_hand, _table(rows))
+    return SentBack(tuple(zips), by_hand, len(left))
+
+
+def _zip(files: Mapping[str, Path]) -> bytes:
+    """The same pages give the same bytes."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes())
+    return stream.getvalue()
+
+
+def _row(
+    student: str,
+    page: Path,
+    records: Mapping[str, SubmissionRecord],
+    people: Mapping[str, Student],
+) -> list[str]:
+    person = people.get(student) or Student(student)
+    came_by = records[student].sender.system if student in records else ""
+    return [student, person.full_name, person.email, came_by, str(page)]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(["student_id", "name", "email", "handed_in_by", "page"])
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    return "\ufeff" + stream.getvalue()
