@@ -1,4 +1,4 @@
-"""autograder export: grades for Canvas, Moodle or a spreadsheet."""
+"""autograder export: grades for Canvas, Moodle or a spreadsheet, whole or by exercise."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ from autograder.course_files import CourseError, write_for_people
 from autograder.grading import archive
 from autograder.intake import Student, read_roster
 from autograder.nbgrader_parts.late import refresh_penalties
-from autograder.nbgrader_parts.marks import Sheet, max_score, number, read_sheets
+from autograder.nbgrader_parts.marks import Mark, Sheet, max_score, number, read_sheets
 
 # A spreadsheet takes a cell that starts with one of these for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -93,6 +93,41 @@ def plain_csv(students: Sequence[Student], columns: Sequence[Column], missing: s
             )
             rows.append([harmless(part) for part in (*who, student.email)] + values)
     return _csv(rows)
+
+
+def by_exercise(students: Sequence[Student], columns: Sequence[Column], missing: str = "") -> str:
+    """A line for each student, a column for each exercise. Answers that wait are blank."""
+    asked = [(column, mark) for column in columns for mark in _exercises_of(column)]
+    titles = [
+        f"{column.assignment}: {mark.exercise} ({number(mark.max_score)})" for column, mark in asked
+    ]
+    rows = [["student_id", "last_name", "first_name", "section", *titles, "waiting"]]
+    for student in students:
+        who = [student.id, student.last_name, student.first_name, student.section]
+        sheets = {c.assignment: c.sheets.get(student.id) for c in columns}
+        points = [
+            _points(column, sheets[column.assignment], mark, column.missing(student, missing))
+            for column, mark in asked
+        ]
+        waiting = sum(sheet.waiting for sheet in sheets.values() if sheet is not None)
+        rows.append([harmless(part) for part in who] + points + [str(waiting)])
+    return _csv(rows)
+
+
+def _exercises_of(column: Column) -> list[Mark]:
+    """One mark for each exercise that anybody has, in the order of the notebook."""
+    found: dict[str, Mark] = {}
+    for sheet in column.sheets.values():
+        for mark in sheet.marks:
+            found.setdefault(mark.exercise, mark)
+    return list(found.values())
+
+
+def _points(column: Column, sheet: Sheet | None, asked: Mark, missing: str) -> str:
+    if sheet is None or not sheet.submitted:
+        return missing
+    own = next((mark for mark in sheet.marks if mark.exercise == asked.exercise), None)
+    return "" if own is None or own.waiting else number(own.score)
 
 
 class GradesExport(ExportPlugin):
@@ -185,7 +220,18 @@ class SpreadsheetExport(GradesExport):
         return plain_csv(students, columns, missing)
 
 
-EXPORTERS = {kind.kind: kind for kind in (CanvasExport, MoodleExport, SpreadsheetExport)}
+class ExercisesExport(GradesExport):
+    """The points of each exercise, before anything is taken off for lateness."""
+
+    kind = "exercises"
+
+    def text(self, students: Sequence[Student], columns: Sequence[Column], missing: str) -> str:
+        return by_exercise(students, columns, missing)
+
+
+EXPORTERS = {
+    kind.kind: kind for kind in (CanvasExport, MoodleExport, SpreadsheetExport, ExercisesExport)
+}
 
 
 def harmless(value: str) -> str:

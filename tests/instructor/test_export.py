@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.intake import Student
-from autograder.nbgrader_parts.exporters import FORMULA, Column, canvas, harmless, moodle, plain_csv
+from autograder.nbgrader_parts.exporters import (
+    EXPORTERS,
+    FORMULA,
+    Column,
+    by_exercise,
+    canvas,
+    harmless,
+    moodle,
+    plain_csv,
+)
 from autograder.nbgrader_parts.marks import Mark, Sheet
 
 STUDENTS = [
@@ -111,3 +120,22 @@ def test_the_plain_file_says_everything_about_everyone():
     assert first["student_id"] == "wang"
     assert (first["raw_score"], first["late_penalty"], first["score"]) == ("5", "0.5", "4.5")
     assert first["max_score"] == "8"
+
+
+def test_points_of_each_exercise_are_a_column_each():
+    waits = Mark("reversal-map", True, 0.0, 1.0, None, True)
+    marked = replace(waits, score=0.5, manual=0.5, waiting=False)
+    first, second = sheet("jdoe", 7.5), sheet("wang", 5.0, penalty=0.5)
+    sheets = {
+        "jdoe": replace(first, marks=(*first.marks, waits)),
+        "wang": replace(second, marks=(*second.marks, marked)),
+    }
+    column = replace(COLUMNS[0], sheets=sheets, unread=frozenset({"evil"}))
+    rows = rows_of(by_exercise(STUDENTS, [column], missing="0"))
+    assert rows[0][4:] == ["03_attention: attend (8)", "03_attention: reversal-map (1)", "waiting"]
+    points = {row[0]: row[4:] for row in rows[1:]}
+    assert points["jdoe"] == ["7.5", "", "1"]  # what waits is blank, and counted
+    assert points["wang"] == ["5", "0.5", "0"]  # nothing is taken off a single exercise
+    assert points["obrien"] == ["0", "0", "0"] and points["evil"] == ["", "", "0"]
+    assert rows[-1][1].startswith("'@SUM")
+    assert "exercises" in EXPORTERS
