@@ -1,4 +1,4 @@
-"""autograder report: one page on how the class did."""
+"""autograder report: pages on how the class did, one for each assignment and one over all."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import click
 from autograder.course_files import CourseError, write_for_people
 from autograder.grading import archive
 from autograder.instructor.course import (
+    Course,
     assignments_in,
     open_course,
     open_gradebook,
@@ -18,30 +19,70 @@ from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.nbgrader_parts.marks import max_score, read_sheets, with_roster
 
+INDEX = "index.html"
+
 
 @click.command(name="report")
-@click.argument("assignment")
+@click.argument("assignments", nargs=-1)
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
 @click.option("--db", help="The gradebook's address, if not the course's own.")
-@click.option("--to", type=click.Path(path_type=Path), help="The file to write.")
-def command(assignment, course, db, to):
-    """Write a page on ASSIGNMENT: points, misconceptions, flags, how it was graded."""
-    from autograder.instructor.report import render, summary
-
+@click.option(
+    "--to", type=click.Path(path_type=Path), help="The file to write, for one assignment."
+)
+def command(assignments, course, db, to):
+    """Write a page on each of ASSIGNMENTS (all if none is named) and one over all of them."""
+    if to is not None and len(assignments) != 1:
+        raise click.ClickException("--to is for the page of one assignment: name it.")
     try:
         opened = open_course(course, db)
         with open_gradebook(opened) as gradebook:
-            assignments_in(gradebook, (assignment,))
-            refresh_penalties(gradebook, own_settings(opened.root), [assignment])
-            sheets = with_roster(read_sheets(gradebook, assignment), roster_of(opened))
-            most = max_score(gradebook, assignment)
-            due = gradebook.find_assignment(assignment).duedate
-        if not any(sheet.submitted for sheet in sheets):
-            raise CourseError(f"Nobody has handed in {assignment} yet, so there is no report.")
-        records, runs = records_of(opened, assignment), archive.runs(opened.root, assignment)
-        page = render(assignment, sheets, most, records, runs, due)
-        target = to or opened.root / "reports" / f"{assignment}.html"
-        write_for_people(target, page)
+            wanted = assignments_in(gradebook, assignments)
+            every = assignments_in(gradebook)
+            refresh_penalties(gradebook, own_settings(opened.root), every)
+            graded = read_graded(opened, gradebook, every)
+            due = {name: gradebook.find_assignment(name).duedate for name in every}
+        missing = [name for name in wanted if name not in graded]
+        if missing and (assignments or not graded):
+            name = missing[0]
+            raise CourseError(f"Nobody has handed in {name} yet, so there is no report.")
+        for name in wanted:
+            if name in graded:
+                write_one(opened, graded[name], due[name], to)
+        write_index(opened, list(graded.values()))
     except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
-    click.echo(f"Wrote {target}: {summary(sheets, most, records)}")
+
+
+def read_graded(opened: Course, gradebook, names):
+    """Each assignment that somebody has handed in, with the marks and records of the class."""
+    from autograder.instructor.overview import Graded
+
+    people = roster_of(opened)
+    found = {}
+    for name in names:
+        sheets = with_roster(read_sheets(gradebook, name), people)
+        if any(sheet.submitted for sheet in sheets):
+            most, records = max_score(gradebook, name), records_of(opened, name)
+            found[name] = Graded(name, most, tuple(sheets), records)
+    return found
+
+
+def write_one(opened: Course, one, due, to: Path | None) -> None:
+    from autograder.instructor.report import render, summary
+    from autograder.instructor.similar import similar_work
+
+    sheets, records = list(one.sheets), dict(one.records)
+    similar = similar_work(opened, list(records.values()))
+    runs = archive.runs(opened.root, one.assignment)
+    page = render(one.assignment, sheets, one.max_score, records, runs, due, similar)
+    target = to or opened.root / "reports" / f"{one.assignment}.html"
+    write_for_people(target, page)
+    click.echo(f"Wrote {target}: {summary(sheets, one.max_score, records)}")
+
+
+def write_index(opened: Course, graded) -> None:
+    from autograder.instructor.overview import render
+
+    target = opened.root / "reports" / INDEX
+    write_for_people(target, render(graded))
+    click.echo(f"Wrote {target}, over all assignments.")

@@ -65,9 +65,14 @@ def unfinished_run(course: Path, assignment: str) -> RunRecord | None:
     return known[-1] if known and known[-1].finished is None else None
 
 
+def original_path(entry: SubmissionRecord) -> Path:
+    """Where in a course the bytes are that a student handed in, if they were kept."""
+    folder = Path(FOLDER) / "originals" / entry.assignment / file_name(entry.student)
+    return folder / (file_name(Path(entry.source_name).name) or "submission")
+
+
 def write_original(course: Path, entry: SubmissionRecord, content: bytes) -> None:
-    folder = course / FOLDER / "originals" / entry.assignment / file_name(entry.student)
-    write_atomically(folder / (file_name(Path(entry.source_name).name) or "submission"), content)
+    write_atomically(course / original_path(entry), content)
 
 
 def notebook_bytes(notebook: dict) -> bytes:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from autograder.box.choice import SAID
+from autograder.grading import archive
 from autograder.grading.record import RunRecord, SubmissionRecord
+from autograder.instructor.similar import NOTHING, Alike, SimilarWork
 from autograder.nbgrader_parts.marks import Sheet, mean_score, shown, so_far
 from autograder.wording import counted
 from course_utils import register
@@ -29,6 +33,17 @@ def style() -> Markup:
     return Markup((PAGES / "feedback" / "style.css").read_text(encoding="utf-8"))
 
 
+def page_from(template: str, **values: Any) -> str:
+    """A page of ours: one file with its style inside."""
+    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
+    environment.filters["counted"] = counted
+    return environment.get_template(template).render(
+        style=style() + Markup(theme.RULES),
+        written=datetime.now().strftime("%d %B %Y, %H:%M"),
+        **values,
+    )
+
+
 def render(
     assignment: str,
     sheets: list[Sheet],
@@ -36,6 +51,7 @@ def render(
     records: dict[str, SubmissionRecord],
     runs: list[RunRecord],
     due: datetime | None = None,
+    similar: SimilarWork = NOTHING,
 ) -> str:
     """The report as one HTML page that needs no other file and runs no script."""
     known = {sheet.student for sheet in sheets}
@@ -45,19 +61,17 @@ def render(
     absent = [s.name for s in sheets if not s.submitted and s.student not in unread]
     names = {sheet.student: sheet.name for sheet in sheets}
     scores = [sheet.score for sheet in there]
-    flagged = _sentences({s: [str(flag) for flag in r.flags] for s, r in records.items()}, names)
+    flagged = _decisions(records, names)
     stopped = _sentences({s: _stopped_cells(r) for s, r in records.items()}, names)
     repaired = _sentences({s: list(r.repairs) for s, r in records.items()}, names)
-    exercises = _exercises(there)
+    exercises = exercises_of(there)
     waiting = sum(1 for sheet in there if sheet.waiting)
     bins = _bins(scores, max_score)
     misconceptions = _misconceptions(records, names, len(there))
-    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
-    environment.filters["counted"] = counted
-    return environment.get_template("report.html.j2").render(
-        style=style() + Markup(theme.RULES),
-        title=_title(assignment),
-        written=datetime.now().strftime("%d %B %Y, %H:%M"),
+    return page_from(
+        "report.html.j2",
+        assignment=assignment,
+        title=notebook_title(assignment),
         students=len(sheets),
         handed_in=len(sheets) - len(absent),
         best_sentence=_hardest(exercises),
@@ -76,6 +90,10 @@ def render(
         rare=[m for m in misconceptions if m["count"] == 1],
         properties=_properties(records),
         flags=flagged,
+        waiting=waiting,
+        alike=[_alike(group, names) for group in similar.groups],
+        common=similar.common,
+        files=[[names.get(who, who) for who in group] for group in similar.files],
         stopped=stopped,
         repairs=repaired,
         absent=absent,
@@ -134,7 +152,8 @@ def _bins(scores: list[float], most: float) -> list[dict]:
     return bins
 
 
-def _exercises(sheets: list[Sheet]) -> list[dict]:
+def exercises_of(sheets: list[Sheet]) -> list[dict]:
+    """Each exercise with what the class has of its points."""
     marks = defaultdict(list)
     for sheet in sheets:
         for mark in sheet.marks:
@@ -193,7 +212,7 @@ def _misconceptions(
         found.append(
             {
                 "title": name.replace("-", " ").replace("_", " ").capitalize(),
-                "exercise": _exercise_title(exercise),
+                "exercise": exercise_title(exercise),
                 "count": len(students),
                 "share": f"{len(students) / most:.3f}",
                 "percent": round(100 * share),
@@ -214,9 +233,62 @@ def _properties(records: dict[str, SubmissionRecord], most: int = 8) -> list[dic
                     counts[entry.exercise, finding.name] += 1
     ordered = sorted(counts.items(), key=lambda item: -item[1])[:most]
     return [
-        {"exercise": _exercise_title(exercise), "name": name, "count": count}
+        {"exercise": exercise_title(exercise), "name": name, "count": count}
         for (exercise, name), count in ordered
     ]
+
+
+def _decisions(records: dict[str, SubmissionRecord], names: dict[str, str]) -> list[dict]:
+    """What a person must decide: whose, why, which file to look at and which command follows."""
+    found = []
+    for student, record in records.items():
+        if record.flags:
+            found.append(
+                {
+                    "who": names.get(student, student),
+                    "sentences": [str(flag) for flag in record.flags],
+                    "file": str(_file_to_look_at(record)),
+                    "command": _next_command(record),
+                }
+            )
+    return sorted(found, key=lambda one: one["who"])
+
+
+def _file_to_look_at(record: SubmissionRecord) -> Path:
+    """As it came; what was graded without any repair is the same in nbgrader's folder."""
+    if record.graded and {flag.source for flag in record.flags} <= {"box", "judge"}:
+        return _submitted(record)
+    return archive.original_path(record)
+
+
+def _submitted(record: SubmissionRecord) -> Path:
+    return Path("submitted", record.student, record.assignment, f"{record.assignment}.ipynb")
+
+
+def _next_command(record: SubmissionRecord) -> str:
+    """Judge the answer once more where the box or the judge stopped; else grade what is right."""
+    for flag in record.flags:
+        if record.graded and flag.exercise and flag.source in ("box", "judge"):
+            return shlex.join(["autograder", "check", flag.exercise, str(_submitted(record))])
+    only = shlex.quote(record.student)
+    return f"autograder grade {record.assignment} SUBMISSIONS --only {only}"
+
+
+def _alike(group: Alike, names: dict[str, str]) -> dict:
+    """A group with the texts of its first three, side by side."""
+    return {
+        "title": exercise_title(group.exercise),
+        "students": [names.get(who, who) for who in group.students],
+        "texts": [
+            (names.get(who, who), text.strip())
+            for who, text in zip(group.students[:3], group.texts, strict=False)
+        ],
+        "percent": round(100 * group.share),
+        "answered": group.answered,
+        "bank": group.bank,
+        "of": group.of,
+        "written": group.written,
+    }
 
 
 def _sentences(
@@ -228,7 +300,7 @@ def _sentences(
 def _stopped_cells(record: SubmissionRecord) -> list[str]:
     """The errors of answer cells that defined nothing; a missing package is among the flags."""
     return [
-        f"{_exercise_title(entry.exercise)}: {entry.message}"
+        f"{exercise_title(entry.exercise)}: {entry.message}"
         for entry in record.exercises
         if entry.box == "cell"
     ]
@@ -257,7 +329,7 @@ def _run(run: RunRecord) -> dict:
     }
 
 
-def _title(assignment: str) -> str:
+def notebook_title(assignment: str) -> str:
     try:
         return f"{assignment[:2]} · {register.notebook(assignment).title}"
     except KeyError:
@@ -271,6 +343,6 @@ def _entry(exercise: str) -> register.Exercise | None:
         return None
 
 
-def _exercise_title(exercise: str) -> str:
+def exercise_title(exercise: str) -> str:
     entry = _entry(exercise)
     return entry.title if entry else exercise

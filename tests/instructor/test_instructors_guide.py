@@ -21,6 +21,9 @@ def test_the_instructors_guide(tmp_path):
         "grades_canvas.csv",
         "grades_moodle.csv",
         "grades_csv.csv",
+        "grades_exercises.csv",
+        "reports/index.html",
+        "send_back/03_attention_by_hand.csv",
     ):
         assert (course / path).is_file(), path
     assert not list((tmp_path / "for_students").rglob("*oracle*"))

@@ -1,10 +1,13 @@
 """What the class report says about flags, late work and rare mistakes."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
+from autograder.grading import archive
 from autograder.grading.record import ExerciseRecord, Flag, SubmissionRecord
 from autograder.instructor.report import render, summary
+from autograder.instructor.similar import Alike, SimilarWork
 from autograder.nbgrader_parts.marks import Mark, Sheet, mean_score
 
 NAME = "03_attention"
@@ -91,3 +94,51 @@ def test_mistakes_of_one_student_each_are_folded_into_one():
     page = page_of([record("ann", "no-softmax"), record("bob", "attends-to-itself")])
     folded = page.partition("<summary>2 misconceptions with one student each</summary>")[2]
     assert "No softmax" in folded and "Attends to itself" in folded
+
+
+def decisions(page):
+    table = page.partition('<h2 id="attention">')[2].partition("</table>")[0]
+    return [[re.sub(r"<[^>]+>", " ", c).split() for c in re.findall(r"<td.*?</td>", row)]
+            for row in table.split("<tr>")[2:]]  # fmt: skip
+
+
+def test_each_decision_has_its_file_and_its_command():
+    stopped = Flag("box", "It ended at once.", "dot-prod-attention")
+    unread = replace(UNREAD, source_name="cem/work (2).ipynb")
+    page = page_of([record("ann", flags=(stopped,)), unread])
+    ann, cem = decisions(page)
+    path = f"submitted/ann/{NAME}/{NAME}.ipynb"
+    assert ann[2] == [path, "autograder", "check", "dot-prod-attention", path]
+    assert cem[2][0] == f".autograder/originals/{NAME}/cem/work"
+    assert " ".join(cem[2]).endswith(f"autograder grade {NAME} SUBMISSIONS --only cem")
+
+
+def test_the_file_to_look_at_is_where_grading_puts_it(tmp_path):
+    unread = replace(UNREAD, source_name="cem/work (2).ipynb")
+    archive.write_original(tmp_path, unread, b"half a notebook")
+    assert (tmp_path / archive.original_path(unread)).read_bytes() == b"half a notebook"
+
+
+def test_the_next_steps_are_those_that_are_needed():
+    waits = page_of([UNREAD], sheets=[sheet("ann", 4.0, waiting=True), SHEETS[1]])
+    assert "Decide about 1 flagged submission" in waits and "<code>autograder mark</code>" in waits
+    calm = page_of([record("ann")])
+    assert "autograder mark" not in calm and "flagged submission" not in calm
+    assert f"<code>autograder feedback {NAME}</code>" in calm
+
+
+def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
+    group = Alike("dot-prod-attention", ("ann", "bob"), ("x = 1 < 2", "y = 1 < 2"), 0.93, 40, 0, 15)
+    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], None, SimilarWork((group,), 2)))
+    section = page.partition('<h2 id="alike">')[2]
+    assert "DotProdAttention: Ann, Bob" in section and "2 of 40 students" in section
+    assert "<pre>x = 1 &lt; 2</pre>" in section and "<pre>y = 1 &lt; 2</pre>" in section
+    assert "93 percent" in section and "None of our own 15 right answers" in section
+    assert "This accuses nobody" in section and "2 more groups of equal answers have" in section
+    assert 'id="alike"' not in page_of()
+
+
+def test_the_very_same_file_of_two_students_is_named():
+    work = SimilarWork(files=(("ann", "bob"),))
+    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], None, work))
+    assert "The very same file was handed in by Ann, Bob." in page
