@@ -38,12 +38,13 @@ def generate_assignment(config: Config, into_gradebook: bool) -> None:
 @contextlib.contextmanager
 def _only_complaints(log: logging.Logger) -> Iterator[_Complaints]:
     """nbgrader logs a traceback and then exits: keep its words for our sentence."""
-    before, complaints = (log.level, log.propagate, log.handlers), _Complaints()
-    log.level, log.propagate, log.handlers = logging.ERROR, False, [complaints]
+    before, complaints = (log.level, log.propagate, log.handlers, log.disabled), _Complaints()
+    # another library's logging set-up may have switched it off
+    log.level, log.propagate, log.handlers, log.disabled = logging.ERROR, False, [complaints], False
     try:
         yield complaints
     finally:
-        log.level, log.propagate, log.handlers = before
+        log.level, log.propagate, log.handlers, log.disabled = before
 
 
 class _Complaints(logging.Handler):
