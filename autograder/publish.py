@@ -13,10 +13,11 @@ from autograder.paths import ROOT
 from course_utils import register
 
 TEMPLATES = Path(__file__).with_name("student_copy")
-# Files that the copy has just as they are: how to install it with the tested versions.
+# Files that the copy has just as they are: how to install it with the tested versions, what to know.
 SHARED = (
     "LICENSE",
     "constraints.txt",
+    "docs/prerequisites.md",
     "tools/install.py",
     "tools/environment.py",
     "tools/open_lab.py",
@@ -55,9 +56,9 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
             text = template.read_text(encoding="utf-8")
             name = template.name.removesuffix(".template")
             (folder / name).write_text(_fill_in(text), encoding="utf-8")
-        (folder / "tools").mkdir(exist_ok=True)
         for name in SHARED:
             if (ROOT / name).exists():
+                (folder / name).parent.mkdir(exist_ok=True)
                 shutil.copy(ROOT / name, folder / name)
         if solutions:
             _write_solutions(folder / "solutions")

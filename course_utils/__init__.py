@@ -28,5 +28,6 @@ __all__, __getattr__ = offer(
         "notebook": ["check", "ready", "ready_to_submit"],
         "environment": ["environment_check"],
         "bringing": ["bring_your_own"],
+        "saved_work": ["progress"],
     },
 )

@@ -18,7 +18,7 @@ def check(answer, *, quiet: bool = False):
     verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
         lines = _overwritten(verdict, namespace) + coach.more(verdict, namespace)
-        _show(panel.html(verdict, more=lines), panel.text(verdict, more=lines))
+        show(panel.html(verdict, more=lines), panel.text(verdict, more=lines))
     return verdict
 
 
@@ -53,7 +53,7 @@ def ready_to_submit(notebook: str) -> None:
         for exercise in register.exercises(notebook)
         if exercise.checked
     }
-    _show(*submission.table(notebook, verdicts, file, submission.history_of(namespace)))
+    show(*submission.table(notebook, verdicts, file, submission.history_of(namespace)))
 
 
 def _student(namespace: dict) -> str | None:
@@ -132,7 +132,8 @@ def _patience(seconds: float):
         signal.signal(signal.SIGALRM, before)
 
 
-def _show(as_html: str, as_text: str) -> None:
+def show(as_html: str, as_text: str) -> None:
+    """Show something in a notebook, or print it where there is none."""
     try:
         from IPython import get_ipython
         from IPython.display import display

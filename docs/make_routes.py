@@ -39,6 +39,7 @@ def text() -> str:
         "# Routes through the course",
         "",
         "This page is written by `python docs/make_routes.py` from the register.",
+        "[Before you begin](prerequisites.md) says what students should know, with a test.",
         "",
         "## The notebooks",
         "",

@@ -130,9 +130,9 @@ BROKEN = {
     ),
     "a missing check cell": (CHECK_HEADER, "# %%", "no cell is called 'weighted-average-check'"),
     "a wrong announcement": ("{{points}}", "7 points", "announces 7 points"),
-    "an image without text": ("## 4 How to hand in", "![](x.png)", "no alternative text"),
-    "a html image without text": ("## 4 How to hand in", '<img src="x">', "no alternative text"),
-    "a link that leads nowhere": ("## 4 How to hand in", "[on](99_x.ipynb)", "leads nowhere"),
+    "an image without text": ("## 6 How to hand in", "![](x.png)", "no alternative text"),
+    "a html image without text": ("## 6 How to hand in", '<img src="x">', "no alternative text"),
+    "a link that leads nowhere": ("## 6 How to hand in", "[on](99_x.ipynb)", "leads nowhere"),
     "a solution without its end": ("    ### END SOLUTION\n", "", "no end solution"),
     "a cell that is not Python": (
         "environment_check()\n",

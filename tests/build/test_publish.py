@@ -1,6 +1,7 @@
 """The student's copy: everything a student needs, and nothing that tells."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -97,3 +98,12 @@ def test_the_student_package_has_every_kind_of_file_that_course_utils_reads(copy
     for path in (copy / "course_utils").rglob("*.*"):
         if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
             assert f"*{path.suffix}" in packed, path
+
+
+def test_the_prerequisites_go_with_the_notebooks_and_every_answer_is_folded(copy):
+    page = (copy / "docs" / "prerequisites.md").read_text(encoding="utf-8")
+    questions = re.findall(r"^\*\*\d\. ", page, re.M)
+    assert len(questions) == 8 == page.count("<details><summary>Answer</summary>")
+    first = (copy / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8")
+    assert "(../docs/prerequisites.md)" in first
+    assert "(docs/prerequisites.md)" in (copy / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,112 @@
+"""Scorer: a first nn.Module, one score per vector, readout(tanh(hidden(x)))."""
+
+import numpy as np
+
+from course_utils.checks.judge import Check, Evidence, Misconception, Property, same
+from course_utils.checks.layer_checks import (
+    changes_its_input,
+    cut_off,
+    fits_everywhere,
+    returned,
+    slopes_match,
+    stays_and_repeats,
+)
+from course_utils.checks.wire import Ask
+
+SIZES = {  # label: B, S, d_model, size
+    "main": (3, 4, 5, 2),
+    "long": (2, 7, 3, 6),
+    "one": (1, 1, 4, 3),
+}
+MATCH = "a score is readout(tanh(hidden(x)))"
+
+
+def parameters(rng: np.random.Generator, d_model: int, size: int) -> dict[str, np.ndarray]:
+    return {
+        "hidden.weight": rng.standard_normal((size, d_model)),
+        "hidden.bias": rng.standard_normal(size),
+        "readout.weight": rng.standard_normal((1, size)),
+        "readout.bias": rng.standard_normal(1),
+    }
+
+
+def asks(rng: np.random.Generator) -> list[Ask]:
+    questions = []
+    for label, (B, S, d_model, size) in SIZES.items():
+        options = {
+            "target": "Scorer",
+            "init": [d_model, size],
+            "args": [rng.standard_normal((B, S, d_model))],
+            "fill": {"named": parameters(rng, d_model, size)},
+        }
+        if label == "main":
+            options["upstream"] = [rng.standard_normal((B, S))]
+            options["directions"] = [rng.standard_normal((B, S, d_model))]
+        questions.append(Ask(label, "call", options))
+    return questions
+
+
+def scores_match(e: Evidence) -> None:
+    for label, (B, S, _, _) in SIZES.items():
+        same(
+            e.expected(label)["right/0"],
+            e.outputs(label, (B, S))[0],
+            e.tolerance(label),
+            "The scores are not readout(tanh(hidden(x))).",
+            "First self.hidden, then torch.tanh, then self.readout; take its last axis away.",
+            ("sentence", "position"),
+        )
+
+
+def stays(e: Evidence) -> None:
+    B, S, _, _ = SIZES["main"]
+    stays_and_repeats(e, "main", [(B, S)], ("x",))
+    slopes_match(e, "main", ("x",))
+
+
+TELL = {
+    "axis-kept": (
+        "Each score is still in brackets: the last axis, of size 1, is left over.",
+        "Take it away with .squeeze(-1): [B, S, 1] becomes [B, S].",
+    ),
+    "no-tanh": (
+        "The tanh is missing, so two linear layers in a row are just one.",
+        "self.readout(torch.tanh(self.hidden(x))).",
+    ),
+    "relu": (
+        "There is a ReLU between the layers; the equation has a tanh.",
+        "torch.tanh(self.hidden(x)).",
+    ),
+    "sigmoid": (
+        "There is a sigmoid between the layers; the equation has a tanh.",
+        "torch.tanh(self.hidden(x)).",
+    ),
+    "tanh-at-the-end": (
+        "The readout goes through a tanh too: a score should be any number.",
+        "The tanh belongs between the layers, and nothing comes after the readout.",
+    ),
+    "softmax": (
+        "You return weights: the softmax is not asked for here.",
+        "Return the scores themselves.",
+    ),
+}
+
+exercise = Check(
+    id="first-module",
+    asks=asks,
+    properties=(
+        Property(MATCH, 3, scores_match),
+        Property("two calls agree, x stays as it was, gradients flow", 1, stays, needs=(MATCH,)),
+    ),
+    misconceptions=(
+        changes_its_input(),
+        *(Misconception(name, *words) for name, words in TELL.items()),
+        cut_off("main", ("x",)),
+    ),
+    choices=(
+        ("no-tanh", "relu", "sigmoid"),
+        ("tanh-at-the-end", "softmax"),
+        ("axis-kept",),
+    ),
+    fits=fits_everywhere(returned),
+)
