@@ -1,0 +1,1 @@
+"""Grading where a platform runs the grader: Gradescope, JupyterHub, containers."""
