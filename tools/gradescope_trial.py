@@ -41,15 +41,11 @@ done = subprocess.run(["/autograder/run_autograder"])
 print("largest process:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, "MB")
 sys.exit(done.returncode)
 """
-PEEKS = (
-    handing_in.NOTHING
-    + """
-import glob, os
-for top in ("/autograder", "/root", "/home", "/proc", "/etc/passwd"):
-    print("FOUND" if glob.glob(top + "/*") or os.path.isfile(top) else "nothing", top)
-print("user", os.getuid())
+PEEKS = """
+import os
+places = ("/autograder/source", "/autograder/results", "/home", "/etc/passwd", "/proc/1")
+raise RuntimeError(f"user {os.getuid()} sees {[p for p in places if os.path.exists(p)]}")
 """
-)
 
 
 def submissions() -> dict[str, bytes]:
@@ -86,8 +82,8 @@ def main() -> None:
     print(f"setup.sh: {time.monotonic() - started:.0f} s")
     print(f"installed: {machine.size([case / 'autograder' / 'grader']):.0f} MB\n")
     rows = [try_one(case, name, content) for name, content in submissions().items()]
-    print("| submission | seconds | points | isolation | what the log says |", "| --- " * 5 + "|")
-    print("\n".join(rows))
+    print("| submission | seconds | points | isolation | first test | log |")
+    print("\n".join(["| --- " * 6 + "|", *rows]))
     if options.folder is None:
         shutil.rmtree(folder)
 
@@ -123,11 +119,12 @@ def try_one(case: Path, name: str, content: bytes) -> str:
     log = " / ".join((done.stdout + done.stderr).strip().splitlines())
     results = top / "results" / "results.json"
     if not results.exists():
-        return f"| {label} | {seconds:.0f} | no results | | {log} |"
+        return f"| {label} | {seconds:.0f} | no results | | | {log} |"
     found = json.loads(results.read_text())
     points = sum(test.get("score", 0) for test in found["tests"])
-    (case.parent / f"{label}.json").write_text(results.read_text())
-    return f"| {label} | {seconds:.0f} | {points:g} | {found['extra_data']['isolation']} | {log} |"
+    said = found["tests"][0]["output"].replace("\n", " / ") or "nothing to add"
+    wall = found["extra_data"]["isolation"]
+    return f"| {label} | {seconds:.0f} | {points:g} | {wall} | {said} | {log} |"
 
 
 if __name__ == "__main__":

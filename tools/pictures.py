@@ -135,7 +135,9 @@ def playground_picture(folder: Path, frames: int = 40) -> None:
             shot = page.screenshot(clip={"x": 10, "y": 212, "width": 980, "height": 366})
             pictures.append(Image.open(io.BytesIO(shot)).convert("RGB"))
         browser.close()
-    colours = pictures[0].quantize(200, method=Image.Quantize.FASTOCTREE)  # one palette for all, so that nothing flickers
+    colours = pictures[0].quantize(
+        200, method=Image.Quantize.FASTOCTREE
+    )  # one palette for all, so that nothing flickers
     first, *others = [picture.quantize(palette=colours, dither=0) for picture in pictures]
     first.save(folder / "playground.gif", save_all=True, append_images=others, duration=110, loop=0)
 
