@@ -151,7 +151,8 @@ def explanation(exercise: ExerciseRecord, finding: FindingRecord, first: bool) -
         said = exercise.message if exercise.box != "ok" else exercise.sentence
         lines += [said, exercise.hint]
     lines += [finding.message, "" if finding.passed else finding.hint]
-    return "\n".join(dict.fromkeys(line for line in lines if line))
+    # a cell's error is in both; each line is shown once
+    return "\n".join(dict.fromkeys(line for text in lines for line in text.splitlines() if line))
 
 
 def written_test(name: str, answered: bool) -> dict:
