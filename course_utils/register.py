@@ -42,9 +42,38 @@ class Exercise:
         return self.kind != "written"
 
 
+_used: dict | None = None
+
+
 @cache
-def _read() -> dict:
+def own() -> dict:
+    """The content of the course's own file, whatever is used instead of it. Not to be changed."""
     return tomllib.loads(REGISTER.read_text(encoding="utf-8"))
+
+
+def use(content: dict | None) -> None:
+    """Use another register from now on: a class's choices, or None for the course's own."""
+    global _used
+    if content == _used:
+        return
+    _used = content
+    for reader in list(globals().values()):
+        if hasattr(reader, "cache_clear") and reader is not own:
+            reader.cache_clear()
+
+
+def used() -> dict | None:
+    """What `use` was last given."""
+    return _used
+
+
+def _read() -> dict:
+    return own() if _used is None else _used
+
+
+def setting(name: str, otherwise=None):
+    """A setting of the whole course, such as `own_numbers`."""
+    return _read()["course"].get(name, otherwise)
 
 
 def repository() -> str:

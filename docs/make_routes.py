@@ -3,35 +3,10 @@
 from pathlib import Path
 
 from autograder.minutes import minutes
+from autograder.routes import ROUTES
 from course_utils import register
 
 HERE = Path(__file__).parent
-ROUTES = (
-    (
-        "One lab",
-        "An afternoon. Students write one attention module and see what it changes.",
-        ("00_start_here", "01_pen_and_paper", "03_attention"),
-        "core exercises only",
-    ),
-    (
-        "Two weeks",
-        "Two sessions a week. From pen and paper to self-attention; the transformer is shown.",
-        (
-            "00_start_here",
-            "01_pen_and_paper",
-            "02_rnn_bottleneck",
-            "03_attention",
-            "05_self_attention",
-        ),
-        "core exercises; 02 as homework",
-    ),
-    (
-        "The whole course",
-        "A notebook a week, in this order.",
-        tuple(entry.name for entry in register.notebooks()),
-        "all exercises, the extra credit included",
-    ),
-)
 
 
 def text() -> str:
@@ -62,12 +37,13 @@ def text() -> str:
         "teaching material that the exercises grew out of: see the [bibliography](bibliography.md).",
         "",
     ]
-    for title, about, names, which in ROUTES:
+    for route in ROUTES:
+        names = route.notebooks
         together = sum(map(minutes, names))
         lines += [
-            f"## {title}",
+            f"## {route.name}",
             "",
-            f"{about} {_together(together)}: {which}.",
+            f"{route.about} {_together(together)}: {route.which}.",
             "",
         ]
         for name in names:

@@ -4,7 +4,7 @@ import gc
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -38,9 +38,10 @@ from autograder.wording import counted
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A CSV with the students' ids and names; they also go into the gradebook.",
 )
+@click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
-def command(assignment, submissions, course, jobs, cluster, db, only, roster, as_json, unsafe):
+def command(assignment, submissions, course, jobs, cluster, db, only, roster, yes, as_json, unsafe):
     """Grade ASSIGNMENT from SUBMISSIONS: folders, notebooks, or a zip from the LMS.
 
     Started again after an interruption, it goes on where it stopped.
@@ -58,6 +59,7 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
     gc.disable()  # modules are never garbage: looking for it among them takes a tenth of the time
     from rich.console import Console
 
+    from autograder.agreement import asker
     from autograder.course_files import CourseError
     from autograder.intake import RosterError
     from autograder.whole_class.grade_class import Options, grade_class
@@ -65,8 +67,9 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, as
 
     gc.freeze()
     gc.enable()
-    options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
     console = Console(stderr=True)
+    options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
+    options = replace(options, agree=asker(console, yes))
     if unsafe:
         console.print(
             "Without isolation: a submission can read and change what you can.", style="bold red"

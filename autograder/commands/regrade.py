@@ -21,9 +21,14 @@ from autograder.wording import counted
 @click.option("--db", help="The gradebook's address, if not the course's own.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
 @click.option("--same-seeds", is_flag=True, help="The questions of the last run, not new ones.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change no points.")
+@click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
-def command(assignment, students, exercises, course, db, jobs, same_seeds, unsafe):
-    """Judge the stored submissions of ASSIGNMENT again, after a check was fixed."""
+def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_run, yes, unsafe):
+    """Judge the stored submissions of ASSIGNMENT again, after a check, points or exercises changed."""
+    from rich.console import Console
+
+    from autograder.agreement import asker
     from autograder.box import BoxUnavailable
     from autograder.instructor.regrade import regrade
 
@@ -39,15 +44,17 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, unsaf
             jobs=jobs,
             unsafe=unsafe,
             same_seeds=same_seeds,
+            agree=asker(Console(stderr=True), yes),
+            dry_run=dry_run,
         )
         with open_gradebook(opened) as gradebook:
             refresh_penalties(gradebook, own_settings(opened.root), [assignment])
     except (BoxUnavailable, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
-    show(done)
+    show(done, "would change" if dry_run else "changed")
 
 
-def show(done) -> None:
+def show(done, word: str) -> None:
     """Who, from, to."""
     from rich.console import Console
     from rich.markup import escape
@@ -57,9 +64,9 @@ def show(done) -> None:
     changed = [change for change in done.changes if change.changed]
     judged = f"Judged again: {counted(len(done.changes), 'answer')} in {done.run.seconds:.1f} s."
     if not changed:
-        console.print(f"{judged} No points changed.")
+        console.print(f"{judged} No points {word}.")
     else:
-        console.print(f"{judged} Points changed for {counted(len(changed), 'answer')}:")
+        console.print(f"{judged} Points {word} for {counted(len(changed), 'answer')}:")
         table = Table()
         titles = ["student", "exercise", "from", "to"]
         noted = any(change.by_hand is not None for change in changed)

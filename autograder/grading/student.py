@@ -25,6 +25,7 @@ from autograder.grading.record import (
 from autograder.grading.releases import releases_as_read
 from autograder.grading.verdict import Grades, with_verdicts
 from autograder.intake import HandedIn, Submission, read_submissions
+from course_utils import register
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Setting:
     seeds: Mapping[str, tuple[int, ...]]
     cells: Mapping[str, StoredCell]
     release: str = ""  # the text of the notebook that these students were given
+    register: dict | None = None  # the exercises as their class uses them
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def fingerprint_of(handed_in: HandedIn) -> str:
 
 def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
     """Rebuild what a student handed in; the files have been read."""
+    register.use(setting.register)  # we may be in another process
     releases = releases_as_read(setting.assignment, setting.release)
     submission = chosen(read_submissions(handed_in, releases), setting.assignment)
     record = SubmissionRecord(

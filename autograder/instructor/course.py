@@ -13,10 +13,12 @@ from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from autograder import choices
 from autograder.course_files import CourseError
 from autograder.grading import archive
 from autograder.grading.record import SubmissionRecord
 from autograder.intake import Student, read_roster
+from autograder.nbgrader_parts import backups
 from autograder.nbgrader_parts.configuration import alembic_on_path
 from autograder.nbgrader_parts.database import gradebook_url
 from autograder.nbgrader_parts.exporters import ROSTER
@@ -34,28 +36,36 @@ class Course:
 
 
 def open_course(root: Path | str = ".", db: str | None = None) -> Course:
-    """The course in a directory. Raises CourseError when there is none that can be used."""
+    """The course in a directory, with its choices in use and its gradebook backed up.
+
+    Raises CourseError when there is none that can be used. Every command that opens a course may
+    write its gradebook: late penalties are worked out anew before grades go anywhere.
+    """
     root = Path(root).resolve()
     if not root.is_dir():
         raise CourseError(f"There is no course directory {root}. Make one with `autograder demo`.")
     url = gradebook_url(root, db)
-    path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
+    path = backups.sqlite_path(url)
     if path is not None and not path.exists():
         raise CourseError(
             f"{root} has no gradebook ({path.name}). Grade an assignment first, or say which "
             "course you mean with --course."
         )
-    _check_version(url, path)
+    _check_version(url, root, path)
+    choices.use(root)
+    backups.back_up(root, url)
     return Course(root, url)
 
 
-def _check_version(url: str, path: Path | None) -> None:
-    """A gradebook of another version of nbgrader is left alone."""
+def _check_version(url: str, root: Path, path: Path | None) -> None:
+    """A gradebook of another version of nbgrader is left alone, and so is a damaged one."""
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
             found = connection.execute(text("select version_num from alembic_version")).scalar()
     except SQLAlchemyError as problem:
+        if path is not None:
+            backups.check(root, path)
         what = path.name if path else "The database"
         raise CourseError(
             f"{what} is not a gradebook that this nbgrader can read ({_first_line(problem)}). If "

@@ -30,6 +30,7 @@ from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.whole_class import workers
 from autograder.whole_class.course_directory import only_writer
+from autograder.whole_class.following import Agree, always, bring_along
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,18 @@ def regrade(
     jobs: int = 2,
     unsafe: bool = False,
     same_seeds: bool = False,
+    agree: Agree = always,
+    dry_run: bool = False,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Regraded:
-    """Judge the stored submissions of an assignment again."""
+    """Judge the stored submissions of an assignment again.
+
+    First gradebook, records and notebooks follow what changed in the course; `agree` is shown what
+    that changes for whom. With `dry_run` nothing that is judged again is written.
+    """
     started = time.monotonic()
+    with only_writer(course.root):
+        bring_along(course.root, assignment, course.db_url, agree)
     records = records_of(course, assignment)
     chosen = _chosen(course, assignment, students, records)
     notebooks = {name: _read(course, "submitted", name, assignment) for name in chosen}
@@ -81,7 +90,8 @@ def regrade(
             record.new_run(assignment, seeds, choose_wall(unsafe)), submissions=len(chosen)
         )
         by_hand = _marks_by_hand(course, assignment)
-        writer = GradebookWriter(course.db_url, assignment, own_settings(course.root))
+        config = own_settings(course.root)
+        writer = GradebookWriter(course.db_url, assignment, config, course=course.root)
         changes: list[PointsChange] = []
         problems: list[Problem] = []
         try:
@@ -93,7 +103,8 @@ def regrade(
                         problems.append(Problem(name, f"It could not be graded again ({grades})."))
                     else:
                         changes += _changes(records[name], grades, by_hand)
-                        _store(course, run, records[name], grades, writer)
+                        if not dry_run:
+                            _store(course, run, records[name], grades, writer)
                     tell(done, len(tasks))
         finally:
             writer.close()
@@ -105,7 +116,8 @@ def regrade(
             seconds=round(time.monotonic() - started, 2),
             finished=record.now(),
         )
-        archive.write_run(course.root, run)
+        if not dry_run:
+            archive.write_run(course.root, run)
     changes.sort(key=lambda change: (change.student, change.exercise))
     return Regraded(run, tuple(changes))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from nbgrader.api import (
     Assignment,
@@ -17,6 +18,7 @@ from nbgrader.api import (
 from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
+from autograder import choices
 from autograder.cell_names import exercise_of
 from autograder.grading.record import SubmissionRecord, WrittenRecord
 from autograder.intake import Student as Person
@@ -49,6 +51,7 @@ class GradebookWriter:
         assignment: str,
         config: Config | None = None,
         roster: Iterable[Person] = (),
+        course: Path | None = None,
     ):
         self.assignment = assignment
         self.gradebook = Gradebook(url)
@@ -59,11 +62,14 @@ class GradebookWriter:
         self.session = self.gradebook.db()
         self.students = {student.id for student in self.gradebook.students}
         self.gradebook.db.commit = lambda: None
+        notebooks = self.gradebook.find_assignment(assignment).notebooks
         self.names = {
             cell.id: cell.name
-            for notebook in self.gradebook.find_assignment(assignment).notebooks
+            for notebook in notebooks
             for cell in (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
         }
+        self.worth = {c.id: c.max_score for notebook in notebooks for c in notebook.grade_cells}
+        self.full_marks = choices.read(course).full_marks if course else frozenset()
         if self.known:
             self._describe_students()
             self.write([])
@@ -122,6 +128,7 @@ class GradebookWriter:
                 if name in entry.scores:
                     grade.auto_score = entry.scores[name]
                     settle_review(grade, name, entry.before, entry.record.written)
+                    count(grade, self.worth[grade.cell_id], exercise_of(name) in self.full_marks)
             for comment in notebook.comments:
                 name = self.names.get(comment.cell_id, "")
                 if name in entry.comments:
@@ -148,6 +155,17 @@ def details(person: Person) -> dict[str, str]:
 def naive_utc(moment: datetime) -> datetime:
     """nbgrader keeps times in UTC without saying so."""
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def count(grade: Grade, worth: float, full_marks: bool) -> None:
+    """What a grade counts by the class's rules: never more than the cell is worth.
+
+    An exercise that does not count is worth nothing in the gradebook, and nobody has to read it.
+    """
+    if full_marks or not worth:
+        grade.auto_score, grade.needs_manual_grade = worth, False
+    elif grade.auto_score is not None:
+        grade.auto_score = min(grade.auto_score, worth)
 
 
 def settle_review(

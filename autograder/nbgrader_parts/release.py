@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from autograder.nbgrader_parts.configuration import alembic_on_path
@@ -15,10 +19,49 @@ class ReleaseFailed(Exception):
     """nbgrader could not make the student's notebook; the message has its own words."""
 
 
-def generate_assignment(config: Config, into_gradebook: bool) -> None:
+@dataclass(frozen=True)
+class ReleasedCell:
+    """A cell as nbgrader enters it into the gradebook, with hidden tests and rubric."""
+
+    name: str
+    cell_type: str
+    source: str
+    checksum: str | None
+    locked: bool
+    solution: bool
+    points: float | None  # None where nothing is graded
+
+
+class CollectCells(NbGraderPreprocessor):
+    """Beside nbgrader's SaveCells: keeps the same cells for a gradebook that has submissions.
+
+    nbgrader refuses to add or remove cells there; `follow` knows how.
+    """
+
+    found: list[ReleasedCell] = []
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        CollectCells.found = [_released(cell) for cell in nb.cells if "nbgrader" in cell.metadata]
+        return nb, resources
+
+
+def _released(cell: NotebookNode) -> ReleasedCell:
+    own = cell.metadata.nbgrader
+    return ReleasedCell(
+        own["grade_id"],
+        cell.cell_type,
+        cell.source,
+        own.get("checksum"),
+        utils.is_locked(cell),
+        utils.is_solution(cell),
+        float(own["points"]) if utils.is_grade(cell) else None,
+    )
+
+
+def generate_assignment(config: Config, into_gradebook: bool) -> list[ReleasedCell]:
     """Write `release/` of a course directory; also enter the cells into the gradebook if asked to.
 
-    `config` comes from `configuration.for_course`.
+    `config` comes from `configuration.for_course`. The cells are given back either way.
     """
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
@@ -33,6 +76,7 @@ def generate_assignment(config: Config, into_gradebook: bool) -> None:
             converter.start()
         except (Exception, SystemExit) as problem:
             raise ReleaseFailed(complaints.last or str(problem)) from problem
+    return CollectCells.found
 
 
 @contextlib.contextmanager

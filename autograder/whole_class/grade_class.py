@@ -31,11 +31,14 @@ from autograder.grading.student import (
 )
 from autograder.grading.what_to_run import checked_exercises, modules_for
 from autograder.intake import HandedIn, find_files, read_roster
+from autograder.nbgrader_parts.backups import back_up
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.database import gradebook_url, stored_cells
 from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.whole_class import workers
 from autograder.whole_class.course_directory import only_writer, prepare_course
+from autograder.whole_class.following import Agree, always
+from course_utils import register
 
 BATCH = 40
 BATCH_SECONDS = 3.0
@@ -56,6 +59,7 @@ class Options:
     roster: Path | None = None
     unsafe: bool = False
     limits: Limits = field(default_factory=Limits)
+    agree: Agree = always  # is shown what changes for whom before a gradebook follows its course
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ def grade_class(
             handed_in = found_files(options, Path(until_the_end.enter_context(scratch)))
             url = gradebook_url(options.course, options.db)
             until_the_end.enter_context(only_writer(options.course))
-            prepare_course(options.course, options.assignment, url)
+            back_up(options.course, url)
+            prepare_course(options.course, options.assignment, url, options.agree)
             given = release_of(options.course, options.assignment)
             release = nbformat.reads(given, as_version=4)
             wall = box.wall if box is not None else NO_WALL if options.unsafe else NAMESPACES
@@ -104,10 +109,10 @@ def grade_class(
                 box.also = modules_for(release)
             people = read_roster(options.roster) if options.roster else ()
             config = own_settings(options.course)
-            writer = GradebookWriter(url, options.assignment, config, people)
+            writer = GradebookWriter(url, options.assignment, config, people, options.course)
             until_the_end.callback(writer.close)
             cells = stored_cells(url, options.assignment)
-            setting = Setting(run.run, options.assignment, run.seeds, cells, given)
+            setting = Setting(run.run, options.assignment, run.seeds, cells, given, register.used())
             results = grade_all(options, setting, handed_in, box, writer, tell)
             seconds = round(run.seconds + time.monotonic() - started, 2)
             run = ended(run, results, seconds)

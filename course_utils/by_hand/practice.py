@@ -8,10 +8,8 @@
 """
 
 import hashlib
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 
@@ -79,15 +77,13 @@ def numbers_of(student: str | None) -> Numbers:
     return _draw(np.random.default_rng(list(digest)))
 
 
-@cache
 def own_numbers() -> bool:
     """Whether the instructor gives every student graded numbers of their own.
 
     The switch is `own_numbers = true` under `[course]` in the register, which students and the
     grader share.
     """
-    content = tomllib.loads(register.REGISTER.read_text(encoding="utf-8"))
-    return bool(content.get("course", {}).get("own_numbers", False))
+    return bool(register.setting("own_numbers", False))
 
 
 def my_numbers(student_id: str = "") -> Numbers:

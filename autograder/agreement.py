@@ -1,0 +1,56 @@
+"""Shows an instructor what would change in a gradebook, and asks before it is written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from autograder.wording import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autograder.nbgrader_parts.follow import Following
+
+MOST_ROWS = 200
+TO_WRITE = "Nothing was written. To write this, run the command again with --yes."
+
+
+def asker(console: Console, yes: bool) -> Callable[[Following], bool]:
+    """Shows what changes for whom; then --yes, or the person at the terminal, decides."""
+
+    def agree(following: Following) -> bool:
+        show(console, following)
+        if yes or not following.students:
+            return True
+        if not (sys.stdin.isatty() and console.is_terminal):
+            console.print(TO_WRITE)
+            return False
+        return console.input("Write this to the gradebook? [y/N] ").strip().lower() in ("y", "yes")
+
+    return agree
+
+
+def show(console: Console, following: Following) -> None:
+    """What changes in the assignment, then a line for each student."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    console.print(f"{following.assignment} changed after it was graded:")
+    for sentence in following.sentences:
+        console.print(f"  {escape(sentence)}")
+    if not following.students:
+        console.print("  Nobody's points change.")
+        return
+    table = Table(title=f"Points change for {counted(len(following.students), 'student')}")
+    for title in ("student", "name", "from", "to"):
+        table.add_column(title, justify="right" if title in ("from", "to") else "left")
+    before, after = f" of {following.max_before:g}", f" of {following.max_after:g}"
+    for change in following.students[:MOST_ROWS]:
+        row = [escape(change.student), escape(change.name)]
+        row += [f"{change.before:g}{before}", f"{change.after:g}{after}"]
+        table.add_row(*row)
+    console.print(table)
+    if len(following.students) > MOST_ROWS:
+        console.print(f"… and {len(following.students) - MOST_ROWS} more.")
