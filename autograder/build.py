@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder import bibliography, measured_prose
 from autograder.cell_names import check_cell, exercise_of, rubric_cell
+from autograder.left_out import Needed, used_cells, without_dead_links
 from autograder.minutes import minutes_of
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
@@ -42,8 +43,12 @@ class BuildError(Exception):
 
 
 def names() -> list[str]:
-    """The notebooks that have a source, in order."""
-    return sorted(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
+    """The notebooks that have a source, in order; if a class's choices are in use, its own."""
+    there = sorted(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
+    if register.used() is None:
+        return there
+    chosen = {entry.name for entry in register.notebooks()}
+    return [name for name in there if name in chosen]
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -63,7 +68,11 @@ def read_source(path: Path) -> NotebookNode:
     for number, cell in enumerate(notebook.cells, 1):
         _check_header(f"{path.name}, cell {number}", cell)
         _check_python(f"{path.name}, cell {number}", cell)
-    cells = _complete(entry, notebook.cells, path.name)
+    try:
+        used = used_cells(notebook.cells)
+    except Needed as problem:
+        raise BuildError(f"{path.name}: {problem}") from None
+    cells = _complete(entry, used, path.name)
     _check_exercises(path.name, name, cells)
     _check_prose(path.name, cells)
     for cell, stable in zip(cells, _ids(name, cells)):
@@ -122,7 +131,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
         if cell.cell_type == "markdown":
             _check_figures(where, cell.source)
             filled = _fill_in(where, entry.name, takes, cell.source)
-            cell.source = bibliography.fill_in(filled)
+            cell.source = without_dead_links(bibliography.fill_in(filled))
         following = []
         if "nbgrader" in cell.metadata:
             following = _complete_graded(where, entry.name, cell)

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from importlib import metadata
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -330,6 +331,28 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]}?" if close else ""
 
 
+def import_names(packages: Iterable[str]) -> list[str]:
+    """What `import` calls these packages. Raises CourseError for one that this grader lacks."""
+    if not packages:
+        return []
+    by_module = metadata.packages_distributions()
+    found = []
+    for package in packages:
+        wanted = _plain(package)
+        own = [m for m, owners in by_module.items() if wanted in map(_plain, owners)]
+        if not own:
+            raise CourseError(
+                f"{FILE} allows the package {package}, and the environment of the grader does not "
+                f"have it. Install it there (`pip install {package}`), or take it out of `packages`."
+            )
+        found += [module for module in own if not module.startswith("_")]
+    return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def content(choices: Choices, for_students: bool = False) -> dict:
     """The register as these choices change it: what is not used stays readable, as retired.
 
@@ -342,7 +365,7 @@ def content(choices: Choices, for_students: bool = False) -> dict:
     about["repository"] = choices.repository or about["repository"]
     if choices.own_numbers is not None:
         about["own_numbers"] = choices.own_numbers
-    about["packages"] = [*about.get("packages", []), *choices.packages]
+    about["packages"] = [*about.get("packages", []), *import_names(choices.packages)]
     about["left_out"] = sorted(choices.left_out)
     new["notebook"] = [n for n in new["notebook"] if n["name"] in choices.names]
     for entry in new["exercise"]:

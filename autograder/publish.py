@@ -1,14 +1,17 @@
 """Writes the student's copy of the course: notebooks and course_utils, and nothing that tells."""
 
+import json
 import re
 import shutil
 from pathlib import Path
 
+import jupytext
 import nbformat
 
-from autograder import build
+from autograder import build, choices
 from autograder.cell_names import RUBRIC
-from autograder.minutes import minutes
+from autograder.left_out import used_cells
+from autograder.minutes import minutes_of
 from autograder.paths import ROOT
 from course_utils import register
 
@@ -30,15 +33,29 @@ class PublishError(Exception):
     """The copy cannot be written as asked: a sentence with the place and what to do."""
 
 
-def publish(folder: Path, solutions: bool = False) -> list[Path]:
-    """Write the copy into `folder`; the files written. An existing git history is kept."""
-    folder = Path(folder)
+def publish(folder: Path, solutions: bool = False, course: Path | None = None) -> list[Path]:
+    """Write the copy into `folder`; the files written. An existing git history is kept.
+
+    With a course directory, it has what course.toml there chooses, and nothing else.
+    """
+    chosen = choices.read(course) if course else choices.Choices()
+    before = register.used()
+    register.use(
+        choices.content(chosen, for_students=True) if chosen != choices.Choices() else None
+    )
+    try:
+        return _publish(Path(folder), solutions, chosen)
+    finally:
+        register.use(before)
+
+
+def _publish(folder: Path, solutions: bool, chosen: choices.Choices) -> list[Path]:
     if folder.exists() and any(folder.iterdir()) and not (folder / ".attention-course").exists():
         raise PublishError(
             f"{folder} is not empty and is no earlier copy of the course. Give a new folder."
         )
     built = build.build()
-    problems = build.stale(built)
+    problems = build.stale(built) if register.used() is None else []
     if problems:
         raise PublishError(problems[0])
     try:
@@ -52,10 +69,13 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
             folder / "course_utils",
             ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info"),
         )
+        if register.used() is not None:
+            path = folder / "course_utils" / register.REGISTER.name
+            path.write_text(_as_toml(register.used()), encoding="utf-8")
         for template in sorted(TEMPLATES.iterdir()):
             text = template.read_text(encoding="utf-8")
             name = template.name.removesuffix(".template")
-            (folder / name).write_text(_fill_in(text), encoding="utf-8")
+            (folder / name).write_text(_fill_in(text, chosen), encoding="utf-8")
         for name in SHARED:
             if (ROOT / name).exists():
                 (folder / name).parent.mkdir(exist_ok=True)
@@ -69,19 +89,38 @@ def publish(folder: Path, solutions: bool = False) -> list[Path]:
     return files
 
 
-def _fill_in(text: str) -> str:
+def _as_toml(content: dict) -> str:
+    """The register as a file. JSON's texts, numbers and lists are TOML's too."""
+    lines = ["# The exercises of this class, written by `autograder publish`.", "", "[course]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in content["course"].items()]
+    for kind in ("notebook", "exercise"):
+        for entry in content[kind]:
+            lines += ["", f"[[{kind}]]"]
+            lines += [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _fill_in(text: str, chosen: choices.Choices) -> str:
     rows = [
-        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {minutes(n.name)} | "
+        f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {_minutes(n.name)} | "
         f"{register.points(n.name):g} | {n.objectives} |"
         for n in register.notebooks()
         if n.name in build.names()
     ]
     table = "| notebook | minutes | points | you learn to |\n| --- | --- | --- | --- |\n"
-    project = _project()
-    text = text.replace("{{dependencies}}", _as_lines(project["dependencies"]))
+    project, first = _project(), register.notebooks()[0]
+    opened = f"[{first.name[:2]} · {first.title}](notebooks/{first.name}.ipynb)"
+    text = text.replace("{{first}}", opened)
+    text = text.replace("{{dependencies}}", _as_lines([*project["dependencies"], *chosen.packages]))
     text = text.replace("{{lab}}", _as_lines(project["optional-dependencies"]["lab"]))
     text = text.replace("{{version}}", project["version"])
     return text.replace("{{title}}", register.title()).replace("{{table}}", table + "\n".join(rows))
+
+
+def _minutes(name: str) -> int:
+    """As the notebook itself announces: of the cells that are used."""
+    text = (build.SOURCES / f"{name}.py").read_text(encoding="utf-8")
+    return minutes_of(name, used_cells(jupytext.reads(text, fmt="py:percent").cells))
 
 
 def _project() -> dict:
