@@ -37,11 +37,10 @@ def show(console: Console, following: Following) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    console.print(f"{following.assignment} changed after it was graded:")
+    console.print(f"{following.assignment} changed since it was last graded:")
     for sentence in following.sentences:
         console.print(f"  {escape(sentence)}")
     if not following.students:
-        console.print("  Nobody's points change.")
         return
     table = Table(title=f"Points change for {counted(len(following.students), 'student')}")
     for title in ("student", "name", "from", "to"):

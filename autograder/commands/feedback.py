@@ -35,7 +35,7 @@ def command(assignment, students, course, db):
             for student in students:
                 if student not in records:
                     require_student(gradebook, student)
-            refresh_penalties(gradebook, own_settings(opened.root), [assignment])
+            refresh_penalties(gradebook, own_settings(opened.root), [assignment], opened.root)
         pages = write_feedback(opened, assignment, students)
         by_student = {path.parts[-3]: path for path in pages}
         sent = pack(opened, assignment, by_student, records, roster_of(opened))

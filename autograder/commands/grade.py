@@ -38,10 +38,13 @@ from autograder.wording import counted
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A CSV with the students' ids and names; they also go into the gradebook.",
 )
+@click.option("--older", is_flag=True, help="Let an older file replace a newer one.")
 @click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
-def command(assignment, submissions, course, jobs, cluster, db, only, roster, yes, as_json, unsafe):
+def command(
+    assignment, submissions, course, jobs, cluster, db, only, roster, older, yes, as_json, unsafe
+):
     """Grade ASSIGNMENT from SUBMISSIONS: folders, notebooks, or a zip from the LMS.
 
     Started again after an interruption, it goes on where it stopped.
@@ -69,7 +72,7 @@ def command(assignment, submissions, course, jobs, cluster, db, only, roster, ye
     gc.enable()
     console = Console(stderr=True)
     options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
-    options = replace(options, agree=asker(console, yes))
+    options = replace(options, older=older, agree=asker(console, yes))
     if unsafe:
         console.print(
             "Without isolation: a submission can read and change what you can.", style="bold red"

@@ -48,7 +48,7 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_r
             dry_run=dry_run,
         )
         with open_gradebook(opened) as gradebook:
-            refresh_penalties(gradebook, own_settings(opened.root), [assignment])
+            refresh_penalties(gradebook, own_settings(opened.root), [assignment], opened.root)
     except (BoxUnavailable, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
     show(done, "would change" if dry_run else "changed")

@@ -38,7 +38,7 @@ def command(assignments, course, db, to):
         with open_gradebook(opened) as gradebook:
             wanted = assignments_in(gradebook, assignments)
             every = assignments_in(gradebook)
-            refresh_penalties(gradebook, own_settings(opened.root), every)
+            refresh_penalties(gradebook, own_settings(opened.root), every, opened.root)
             graded = read_graded(opened, gradebook, every)
             due = {name: gradebook.find_assignment(name).duedate for name in every}
         missing = [name for name in wanted if name not in graded]

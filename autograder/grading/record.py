@@ -89,6 +89,7 @@ class SubmissionRecord:
     status: "graded", or "flagged" when nothing could be graded and a person must look.
     repairs: what intake mended. printed: what the submission printed while it ran, cut short.
     seconds: in the box and at the judge. sender: how the learning system names who handed in.
+    earlier: the files that this one replaced, by their sha256.
     """
 
     run: str
@@ -106,6 +107,7 @@ class SubmissionRecord:
     written: dict[str, WrittenRecord] = field(default_factory=dict)
     printed: str = ""
     sender: Sender = NOBODY
+    earlier: tuple[str, ...] = ()
 
     @property
     def graded(self) -> bool:
@@ -205,6 +207,7 @@ def submission_record(content: dict) -> SubmissionRecord:
             "exercises": exercises,
             "written": {name: WrittenRecord(**entry) for name, entry in content["written"].items()},
             "sender": Sender(**content.get("sender", {})),
+            "earlier": tuple(content.get("earlier", ())),
         }
     )
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder import choices
 from autograder.course_files import CourseError
 from autograder.grading.releases import release_names, release_notebook
 from autograder.intake import Student
-from autograder.nbgrader_parts import configuration
 from autograder.nbgrader_parts.database import gradebook_url
 from autograder.paths import MUTANTS
 from autograder.whole_class.course_directory import prepare_course
@@ -318,7 +318,7 @@ def write_course(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_roster(folder / "roster.csv", students)
-        configuration.write_new_file(folder, configuration.LATE_DAYS)
+        (folder / choices.FILE).write_text(course_file(assignments), encoding="utf-8")
         for file in handed_in:
             place = folder / "handed_in" / file.assignment / file.student
             place.mkdir(parents=True, exist_ok=True)
@@ -338,6 +338,11 @@ def write_course(
                 email=student.email,
                 lms_user_id=student.lms_id,
             )
-        for name in assignments:
-            gradebook.update_or_create_assignment(name, duedate=DUE.replace(tzinfo=None))
     return url
+
+
+def course_file(assignments: list[str]) -> str:
+    """The class's choices: when work is due, and what a late day costs."""
+    due = [f"{name} = {DUE:%Y-%m-%dT%H:%M:%SZ}" for name in assignments]
+    lines = ['timezone = "Europe/Berlin"', "", "[due]", *due]
+    return "\n".join([*lines, "", "[late]", "share_a_day = 0.1  # of the points", ""])

@@ -30,6 +30,7 @@ from autograder.intake.whose_numbers import carry_typed_id, doubts_about_numbers
 MOST_NOTEBOOKS = 20  # that are read of one student
 LARGEST_TOGETHER = 96 << 20  # bytes that are read of one student
 MOST_NAMED = 10
+CANVAS_LATE = "Canvas marks it as late."
 # Below this share of an assignment's cells a notebook is not taken for it by its contents alone.
 ENOUGH = 0.3
 
@@ -134,7 +135,7 @@ def _submission(arrival: Arrival, releases: Mapping[str, Release]) -> Submission
     entry, student = arrival.entry, arrival.student
     repairs, flags = list(arrival.repairs), list(arrival.flags)
     if arrival.late:
-        repairs.append("Canvas marks it as late.")
+        repairs.append(CANVAS_LATE)
     named = assignment_named(arrival.file, releases) or assignment_named(
         "_".join(entry.parts[:-1])[-200:], releases
     )

@@ -61,7 +61,7 @@ def read_roster(path: Path) -> list[Student]:
         raw = path.read_bytes()
     except OSError as error:
         raise RosterError(f"The roster {path} can't be read: {error.strerror}.") from error
-    text = _decode(raw)
+    text = decode(raw)
     if not text.strip():
         raise RosterError(f"The roster {path} is empty. It needs a line of titles and a line each.")
     delimiter = max(",;\t", key=text.splitlines()[0].count)
@@ -165,7 +165,8 @@ class Directory:
         return next(iter(hits.values())) if len(hits) == 1 else None
 
 
-def _decode(raw: bytes) -> str:
+def decode(raw: bytes) -> str:
+    """The text of a CSV, in whichever encoding a spreadsheet saved it."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", "replace")
     try:

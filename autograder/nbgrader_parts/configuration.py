@@ -13,6 +13,7 @@ from pathlib import Path
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder import choices
 from autograder.course_files import CourseError
 from course_utils.submission import ANSWER_STUB
 
@@ -29,19 +30,30 @@ from autograder.nbgrader_config import configure
 c = get_config()
 configure(c)
 """
-LATE_DAYS = """
-# Each day late costs a tenth of the points.
-c.AssignLatePenalties.plugin_class = "autograder.instructor.late.LateDays"
-c.LateDays.share_a_day = 0.1
-"""
+LATE_PLUGIN = "autograder.instructor.late.LateDays"
+
+
+_reading: list[Path] = []  # the course directory of the file that is being read
 
 
 def configure(c: Config) -> None:
-    """Put our steps into nbgrader's pipeline; everything else stays as nbgrader has it."""
+    """Put our steps into nbgrader's pipeline; everything else stays as nbgrader has it.
+
+    Called from a course's own file, it also takes the late rule of the course.toml beside it.
+    """
+    late_settings(c, _reading[-1] if _reading else Path.cwd())
     release_settings(c)
     grading_settings(c)
     feedback_settings(c)
     formgrader_settings(c)
+
+
+def late_settings(c: Config, course: Path) -> None:
+    """What course.toml says about late days."""
+    rule = choices.read(course).late
+    if rule is not None:
+        c.AssignLatePenalties.plugin_class = LATE_PLUGIN
+        c.LateDays.share_a_day, c.LateDays.free_days = rule.share_a_day, rule.free_days
 
 
 def release_settings(c: Config) -> None:
@@ -119,12 +131,33 @@ def formgrader_settings(c: Config) -> None:
 def own_settings(course: Path) -> Config:
     """What the course's own file sets."""
     path = course / FILE
+    found = Config()
+    late_settings(found, course)
     if not path.is_file():
-        return Config()
+        return found
+    _reading.append(course)
     try:
-        return PyFileConfigLoader(path.name, path=str(course)).load_config()
+        found.merge(PyFileConfigLoader(path.name, path=str(course)).load_config())
     except Exception as problem:
         raise CourseError(f"{path} cannot be read: {problem}") from problem
+    finally:
+        _reading.pop()
+    _refuse_two_late_rules(course, found)
+    return found
+
+
+def _refuse_two_late_rules(course: Path, found: Config) -> None:
+    """A rule in each of two files: one of them would silently do nothing."""
+    rule = choices.read(course).late
+    if rule is None:
+        return
+    own = found.LateDays
+    same = (own.get("share_a_day"), own.get("free_days")) == (rule.share_a_day, rule.free_days)
+    if found.AssignLatePenalties.get("plugin_class") != LATE_PLUGIN or not same:
+        raise CourseError(
+            f"{choices.FILE} and {FILE} both say what late days cost, and not the same. Take it out "
+            f"of one of them, in {course}."
+        )
 
 
 def for_course(course: Path, assignment: str, db_url: str = "", student: str = "*") -> Config:
@@ -140,11 +173,11 @@ def for_course(course: Path, assignment: str, db_url: str = "", student: str = "
     return config
 
 
-def write_new_file(course: Path, more: str = "") -> None:
+def write_new_file(course: Path) -> None:
     """Give a course directory its file, unless it has one."""
     path = course / FILE
     if not path.exists():
-        path.write_text(NEW_FILE + more, encoding="utf-8")
+        path.write_text(NEW_FILE, encoding="utf-8")
 
 
 def alembic_on_path() -> None:

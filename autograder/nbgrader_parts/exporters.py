@@ -157,7 +157,7 @@ class GradesExport(ExportPlugin):
         wanted = wanted or [assignment.name for assignment in gradebook.assignments]
         if not wanted:
             raise CourseError("The gradebook has no assignments yet; grade one first.")
-        refresh_penalties(gradebook, self.config, wanted)
+        refresh_penalties(gradebook, self.config, wanted, self._root())
         columns = [self._column(gradebook, name) for name in wanted]
         students = self._students(columns)
         if not students:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from nbgrader.api import (
@@ -22,7 +22,7 @@ from autograder import choices
 from autograder.cell_names import exercise_of
 from autograder.grading.record import SubmissionRecord, WrittenRecord
 from autograder.intake import Student as Person
-from autograder.nbgrader_parts.late import late_penalty, late_plugin
+from autograder.nbgrader_parts.late import late_penalty, late_plugin, naive_utc
 
 DETAILS = ("first_name", "last_name", "email")
 
@@ -122,6 +122,8 @@ class GradebookWriter:
             submission = self.gradebook.add_submission(self.assignment, entry.student)
         if entry.timestamp:
             submission.timestamp = naive_utc(entry.timestamp)
+        elif entry.before is not None and entry.before.sha256 != entry.record.sha256:
+            submission.timestamp = None  # another file, and nobody knows when it came
         for notebook in submission.notebooks:
             for grade in notebook.grades:
                 name = self.names.get(grade.cell_id, "")
@@ -150,11 +152,6 @@ class GradebookWriter:
 def details(person: Person) -> dict[str, str]:
     """What the roster says of a student; what it leaves blank was perhaps entered by hand."""
     return {name: text for name in DETAILS if (text := getattr(person, name))}
-
-
-def naive_utc(moment: datetime) -> datetime:
-    """nbgrader keeps times in UTC without saying so."""
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def count(grade: Grade, worth: float, full_marks: bool) -> None:

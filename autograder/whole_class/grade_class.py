@@ -13,13 +13,14 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 
 from autograder.box import Box, Limits
 from autograder.box.choice import NAMESPACES, NO_WALL
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, record
 from autograder.grading.grade import draw_seeds, prepare_questions
-from autograder.grading.record import Problem, RunRecord, SubmissionRecord
+from autograder.grading.record import Flag, Problem, RunRecord, SubmissionRecord
 from autograder.grading.releases import release_names, release_of
 from autograder.grading.student import (
     Finished,
@@ -30,14 +31,19 @@ from autograder.grading.student import (
     take_in,
 )
 from autograder.grading.what_to_run import checked_exercises, modules_for
-from autograder.intake import HandedIn, find_files, read_roster
+from autograder.intake import HandedIn, Student, find_files, read_roster
 from autograder.nbgrader_parts.backups import back_up
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.database import gradebook_url, stored_cells
+from autograder.nbgrader_parts.follow import Following
 from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
+from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.whole_class import workers
 from autograder.whole_class.course_directory import only_writer, prepare_course
-from autograder.whole_class.following import Agree, always
+from autograder.whole_class.following import Agree, NotAgreed, always
+from autograder.whole_class.history import why_older, with_history
+from autograder.whole_class.people import apply as move_people
+from autograder.whole_class.people import ghosts
 from course_utils import register
 
 BATCH = 40
@@ -59,6 +65,7 @@ class Options:
     roster: Path | None = None
     unsafe: bool = False
     limits: Limits = field(default_factory=Limits)
+    older: bool = False  # an older file may replace a newer one
     agree: Agree = always  # is shown what changes for whom before a gradebook follows its course
 
 
@@ -96,7 +103,8 @@ def grade_class(
             box.start()  # torch is imported there while we read the submissions here
         with contextlib.ExitStack() as until_the_end:
             scratch = tempfile.TemporaryDirectory(prefix="handed-in-")
-            handed_in = found_files(options, Path(until_the_end.enter_context(scratch)))
+            everybody = found_files(options, Path(until_the_end.enter_context(scratch)))
+            handed_in = only_wanted(options, everybody)
             url = gradebook_url(options.course, options.db)
             until_the_end.enter_context(only_writer(options.course))
             back_up(options.course, url)
@@ -108,12 +116,15 @@ def grade_class(
             if box is not None:
                 box.also = modules_for(release)
             people = read_roster(options.roster) if options.roster else ()
+            bring_people(options, url, everybody, people)
             config = own_settings(options.course)
             writer = GradebookWriter(url, options.assignment, config, people, options.course)
             until_the_end.callback(writer.close)
             cells = stored_cells(url, options.assignment)
             setting = Setting(run.run, options.assignment, run.seeds, cells, given, register.used())
             results = grade_all(options, setting, handed_in, box, writer, tell)
+            with Gradebook(url) as gradebook:
+                refresh_penalties(gradebook, config, [options.assignment], options.course)
             seconds = round(run.seconds + time.monotonic() - started, 2)
             run = ended(run, results, seconds)
             archive.write_run(options.course, run)
@@ -132,6 +143,10 @@ def check_assignment(name: str) -> None:
 def found_files(options: Options, scratch: Path) -> list[HandedIn]:
     """What was handed in, by student, not read yet."""
     found = find_files(options.submissions, release_names(), scratch, options.roster)
+    return found
+
+
+def only_wanted(options: Options, found: list[HandedIn]) -> list[HandedIn]:
     if options.only:
         unknown = set(options.only) - {one.student for one in found}
         if unknown:
@@ -141,6 +156,19 @@ def found_files(options: Options, scratch: Path) -> list[HandedIn]:
             )
         found = [one for one in found if one.student in options.only]
     return found
+
+
+def bring_people(
+    options: Options, url: str, handed_in: Sequence[HandedIn], people: Sequence[Student]
+) -> None:
+    """Give what an old id of a sender has to the id that the roster says now."""
+    records = archive.records(options.course, options.assignment)
+    moves = ghosts(options.assignment, records, handed_in)
+    if not moves:
+        return
+    if not options.agree(Following(options.assignment, tuple(map(str, moves)), (), 0.0, 0.0)):
+        raise NotAgreed("Nothing was written.")
+    move_people(options.course, url, moves, {person.id for person in people})
 
 
 def begin(options: Options, release: NotebookNode, submissions: int, wall: str) -> RunRecord:
@@ -211,6 +239,12 @@ def grade_all(
             index = to_grade[position]
             if isinstance(item, BaseException):
                 item = not_graded(handed_in[index].read(), setting, item)
+            before = archive.read_record(options.course, options.assignment, item.record.student)
+            older = why_older(item.record, before)
+            if older and before is not None and not options.older:
+                count(index, left_alone(before, older))
+                continue
+            item = replace(item, record=with_history(item.record, before, bool(older)))
             waiting.append(item)
             count(index, item.record)
             if len(waiting) >= BATCH or time.monotonic() - written_at > BATCH_SECONDS:
@@ -234,6 +268,12 @@ def finished(
     box.wait()
     work = partial(complete, setting=setting, box=box)
     return workers.side_by_side(work, chain(ahead, tasks), options.jobs)
+
+
+def left_alone(before: SubmissionRecord, why: str) -> SubmissionRecord:
+    """The record that stays, with a line for this run's list: the file that came is older."""
+    said = f"An older file was left alone: {why} To grade it all the same, use --older."
+    return replace(before, flags=(*before.flags, Flag("grader", said)))
 
 
 def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWriter) -> None:

@@ -1,0 +1,176 @@
+"""Students whose id changed: what a made-up or mistaken id had goes to the right student.
+
+When the roster is mended and the class graded again, the same sender has another id. The old id
+would stay behind in gradebook, report and export with a grade of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment
+
+from autograder.course_files import CourseError
+from autograder.grading import archive
+from autograder.grading.record import SubmissionRecord
+from autograder.intake import HandedIn
+from autograder.intake.names import read_name
+from autograder.intake.submission import Sender
+from autograder.intake.text import plain
+
+STEPS = ("submitted", "autograded", "feedback")
+
+
+@dataclass(frozen=True)
+class Move:
+    """What an id had for an assignment belongs to another id; nobody's if `to` is empty."""
+
+    assignment: str
+    student: str
+    to: str
+    why: str
+
+    def __str__(self) -> str:
+        if not self.to:
+            return f"{self.student} is removed: {self.why}."
+        return f"{self.student} is {self.to}: {self.why}. Grade and marks go there."
+
+
+def ghosts(
+    assignment: str, records: Sequence[SubmissionRecord], handed_in: Sequence[HandedIn]
+) -> list[Move]:
+    """Ids that handed in nothing now, while their sender's work has another id."""
+    now = {one.student for one in handed_in}
+    owners: dict[tuple[str, str], tuple[str, str]] = {}
+    for one in handed_in:
+        for arrival in one.arrivals:
+            key = _key(arrival.sender)
+            if key is not None:
+                owners[key] = (one.student, arrival.sender.name)
+    moves = []
+    for record in records:
+        found = owners.get(_key(_sender(record)) or ("", ""))
+        if found is None or record.student in now:
+            continue
+        if found[0] != record.student and _is_told(record):
+            moves.append(Move(assignment, record.student, found[0], f"both handed in {found[1]}"))
+    return moves
+
+
+def _sender(record: SubmissionRecord) -> Sender:
+    """Records of an earlier version have only the name of the file."""
+    if record.sender.name:
+        return record.sender
+    outer, _, inner = record.source_name.partition("/")
+    clue = read_name(outer, is_file=not inner or outer.lower().endswith(".zip"))
+    return Sender(clue.system, clue.user, clue.attachment, outer)
+
+
+def _key(sender: Sender) -> tuple[str, str] | None:
+    """By what a sender is known again: the learning system's number, or else the outermost name."""
+    if sender.user:
+        return sender.system, sender.user
+    return ("", sender.name) if sender.name else None
+
+
+def _is_told(record: SubmissionRecord) -> bool:
+    """Whether the name really says who it is: `03_attention.ipynb` would be everybody's."""
+    sender = _sender(record)
+    return bool(sender.user) or plain(record.student) in plain(sender.name)
+
+
+def apply(course: Path, url: str, moves: Sequence[Move], roster: Collection[str] = ()) -> None:
+    """Move gradebook entries, records and folders; ids without anything left go from the gradebook."""
+    for move in moves:
+        with Gradebook(url) as gradebook:
+            _move_submission(gradebook, move)
+            if move.student not in roster:
+                _forget_if_empty(gradebook, move.student)
+        _move_record(course, move)
+        _move_folders(course, move)
+
+
+def _move_submission(gradebook: Gradebook, move: Move) -> None:
+    try:
+        old = gradebook.find_submission(move.assignment, move.student)
+    except MissingEntry:
+        return
+    if not move.to:
+        gradebook.remove_submission(move.assignment, move.student)
+        return
+    gradebook.update_or_create_student(move.to)
+    try:
+        new = gradebook.find_submission(move.assignment, move.to)
+    except MissingEntry:
+        old.student = gradebook.find_student(move.to)
+        gradebook.db.commit()
+        return
+    _copy_marks(old, new)
+    gradebook.db.commit()
+    gradebook.remove_submission(move.assignment, move.student)
+
+
+def _copy_marks(old: SubmittedAssignment, new: SubmittedAssignment) -> None:
+    """Marks and comments by hand, where the right student has none."""
+    for before, after in zip(_by_name(old), _by_name(new), strict=True):
+        grades = {grade.cell_id: grade for grade in after.grades}
+        for grade in before.grades:
+            other = grades.get(grade.cell_id)
+            if other is not None and other.manual_score is None and grade.manual_score is not None:
+                other.manual_score = grade.manual_score
+                other.extra_credit = grade.extra_credit
+                other.needs_manual_grade = True  # given for another file: look at it again
+        comments = {comment.cell_id: comment for comment in after.comments}
+        for comment in before.comments:
+            also = comments.get(comment.cell_id)
+            if also is not None and not also.manual_comment:
+                also.manual_comment = comment.manual_comment
+
+
+def _by_name(submission: SubmittedAssignment) -> list:
+    return sorted(submission.notebooks, key=lambda notebook: notebook.name)
+
+
+def _forget_if_empty(gradebook: Gradebook, student: str) -> None:
+    try:
+        if not gradebook.find_student(student).submissions:
+            gradebook.remove_student(student)
+    except MissingEntry:
+        return
+
+
+def _move_record(course: Path, move: Move) -> None:
+    old = archive.read_record(course, move.assignment, move.student)
+    archive.record_path(course, move.assignment, move.student).unlink(missing_ok=True)
+    if old is None or not move.to:
+        return
+    if archive.read_record(course, move.assignment, move.to) is None:
+        archive.write_record(course, replace(old, student=move.to))
+
+
+def _move_folders(course: Path, move: Move) -> None:
+    for step in STEPS:
+        old = course / step / archive.folder_name(move.student)
+        target = course / step / archive.folder_name(move.to) if move.to else None
+        place = old / move.assignment
+        if not place.is_dir():
+            continue
+        if target is None or step == "feedback" or (target / move.assignment).exists():
+            shutil.rmtree(place)
+        else:
+            target.mkdir(parents=True, exist_ok=True)
+            place.rename(target / move.assignment)
+        if not any(old.iterdir()):
+            old.rmdir()
+
+
+def check_known(course: Path, url: str, students: Mapping[str, str]) -> None:
+    """Raise a CourseError if the gradebook has nobody of these names."""
+    with Gradebook(url) as gradebook:
+        known = {student.id for student in gradebook.students}
+    for student in students:
+        if student not in known:
+            raise CourseError(f"The gradebook in {course} has no student called {student}.")
