@@ -36,7 +36,7 @@ from autograder.wording import counted
 @click.option(
     "--roster",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A CSV with the students' ids and names; they also go into the gradebook.",
+    help="A CSV with the students' ids and names (default: roster.csv of the course).",
 )
 @click.option("--older", is_flag=True, help="Let an older file replace a newer one.")
 @click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
@@ -71,6 +71,8 @@ def command(
     gc.freeze()
     gc.enable()
     console = Console(stderr=True)
+    if roster is None and (course / "roster.csv").is_file():
+        roster = course / "roster.csv"
     options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
     options = replace(options, older=older, agree=asker(console, yes))
     if unsafe:

@@ -7,7 +7,7 @@ bad file stop a class: what was mended is in `repairs`, what a person must look 
 
 from autograder.intake.collect import HandedIn, collect, find_files, read_submissions
 from autograder.intake.rebuild import rebuild
-from autograder.intake.roster import RosterError, Student, read_roster
+from autograder.intake.roster import RosterError, Student, read_roster, read_settled
 from autograder.intake.submission import Rebuilt, Submission
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "collect",
     "find_files",
     "read_roster",
+    "read_settled",
     "read_submissions",
     "rebuild",
 ]

@@ -21,7 +21,7 @@ from autograder.intake.matching import likeness
 from autograder.intake.names import assignment_named, version_in
 from autograder.intake.places import Release, read_release
 from autograder.intake.rebuild import rebuild_from
-from autograder.intake.roster import Directory, read_roster
+from autograder.intake.roster import Directory, read_roster, read_settled
 from autograder.intake.submission import Submission
 from autograder.intake.text import sentences
 from autograder.intake.whose import Arrival, arrivals
@@ -71,10 +71,15 @@ def find_files(
     assignments: Iterable[str],
     scratch: Path,
     roster: Path | None = None,
+    settled: Path | None = None,
 ) -> list[HandedIn]:
-    """Who handed in which files, sorted by student; `scratch` holds what comes out of zips."""
+    """Who handed in which files, sorted by student; `scratch` holds what comes out of zips.
+
+    `settled` is the instructor's own file for what the roster does not tell.
+    """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    directory = Directory(read_roster(roster) if roster else [])
+    known_people = read_roster(roster) if roster else []
+    directory = Directory(known_people, read_settled(settled) if settled else {})
     by_student: dict[str, list[Arrival]] = defaultdict(list)
     known = list(assignments)
     for path in map(Path, paths):

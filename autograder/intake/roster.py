@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,6 +92,31 @@ def read_roster(path: Path) -> list[Student]:
     return [student for _, student in students]
 
 
+def read_settled(path: Path) -> dict[str, str]:
+    """Who handed in what, as the instructor wrote it: number or outermost name -> student id.
+
+    Lines without a student are not decided yet.
+    """
+    try:
+        text = decode(path.read_bytes())
+        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        rows = list(csv.DictReader(io.StringIO(text.replace("\0", "")), delimiter=delimiter))
+    except (OSError, csv.Error) as error:
+        raise RosterError(f"{path} can't be read: {error}.") from None
+    found = {}
+    for number, row in enumerate(rows, start=2):
+        if not {"handed_in", "student"} <= set(row):
+            raise RosterError(f"{path} should have the columns handed_in, number and student.")
+        student = clean_name(row["student"] or "")
+        if not student:
+            continue
+        if not is_folder_name(student):
+            raise RosterError(f"Line {number} of {path}: {student!r} can't be a student's id.")
+        key = clean_name(row.get("number") or "") or clean_name(row["handed_in"] or "")
+        found[key] = student
+    return found
+
+
 def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
     lines: dict[str, int] = {}
     for number, student in students:
@@ -112,7 +138,8 @@ def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
 class Directory:
     """Finds a student by whatever a file name says of them."""
 
-    def __init__(self, students: list[Student]):
+    def __init__(self, students: list[Student], settled: Mapping[str, str] | None = None):
+        self._settled = settled or {}
         self._found: dict[str, Student | None] = {}
         for student in students:
             self._enter(plain(student.id), student, sure=True)
@@ -129,6 +156,7 @@ class Directory:
                 self._enter(plain(key), student)
         self._by_lms = {plain(student.lms_id): student for student in students if student.lms_id}
         self._ids = {student.id for student in students}
+        self._students = students
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -150,6 +178,14 @@ class Directory:
 
     def by_lms_id(self, text: str) -> Student | None:
         return self._by_lms.get(plain(text)) if text else None
+
+    def settled(self, outer: str, user: str) -> Student | None:
+        """Whom the instructor named for this outermost name or this number of the system's."""
+        student = self._settled.get(user) if user else None
+        student = student or self._settled.get(outer)
+        if not student:
+            return None
+        return next((s for s in self._students if s.id == student), Student(student))
 
     def by_login(self, folder: str) -> Student | None:
         """The student by the login at the end of a GitHub Classroom folder."""

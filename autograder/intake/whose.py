@@ -63,6 +63,7 @@ class Found:
     named: str = ""  # who, as the name says it
     person: Student | None = None  # and whom the roster knows by it
     by_number: bool = False
+    settled: bool = False  # the instructor says so
 
 
 def arrivals(
@@ -121,6 +122,9 @@ def _read(
     outer, inner = parts[0], parts[1:]
     clue = read_name(outer, is_file=not inner or outer.lower().endswith(".zip"))
     clue = replace(about.get(outer, clue), file=clue.file)
+    settled = directory.settled(outer, clue.user)
+    if settled is not None:
+        return Found(entry, outer, inner, clue, settled.id, settled, True, settled=True)
     if clue.system == "gradescope" and not clue.name:
         return Found(entry, outer, inner, clue, outer)
     if clue.system:
@@ -234,6 +238,8 @@ def _number(one: Found) -> str:
 
 def _id_on_roster(one: Found, person: Student, numbers: dict[str, bool]) -> tuple[str, str]:
     """The roster's id goes to one number: the roster's own, or else the first with the name."""
+    if one.settled:
+        return person.id, ""
     number = _number(one)
     keeper = next((n for n, sure in numbers.items() if sure), next(iter(numbers), ""))
     # Canvas has one number for a person everywhere; Moodle's differ from task to task.

@@ -12,7 +12,9 @@ from nbgrader.api import Gradebook, MissingEntry, SubmittedNotebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool
 
+from autograder import choices
 from autograder.box import Box
+from autograder.cell_names import exercise_of
 from autograder.grading import archive, clean
 from autograder.grading.grade import Task, draw_seeds, grade, written_answers
 from autograder.grading.outputs import comment_on, write_verdicts
@@ -20,7 +22,7 @@ from autograder.grading.record import SubmissionRecord, fingerprint, fingerprint
 from autograder.grading.releases import release_names, release_notebook
 from autograder.grading.verdict import Grades, with_verdicts
 from autograder.grading.what_to_run import checked_exercises
-from autograder.nbgrader_parts.gradebook import settle_review
+from autograder.nbgrader_parts.gradebook import count, settle_review
 
 GRADES = "autograder_grades"
 
@@ -53,6 +55,7 @@ class Execute(NbGraderPreprocessor):
         return self._boxes[self.unsafe]
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        choices.use(course_root(self))
         exercises = checked_exercises(nb)
         self._seeds.update(draw_seeds(e for e in exercises if e not in self._seeds))
         seeds = {exercise: self._seeds[exercise] for exercise in exercises}
@@ -68,13 +71,16 @@ class WriteComments(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         about, grades = resources["nbgrader"], resources[GRADES]
         place = (about["notebook"], about["assignment"], about["student"])
-        course, written = self.course_root(), written_answers(nb)
+        course, written = course_root(self), written_answers(nb)
+        rules = choices.read(course)
         before = archive.read_record(course, about["assignment"], about["student"])
         with Gradebook(about["db_url"]) as gradebook:
             self.write_comments(gradebook, place, grades)
             stored = gradebook.find_submission_notebook(*place)
             for entry in stored.grades:
                 settle_review(entry, entry.cell.name, before, written)
+                full = exercise_of(entry.cell.name) in rules.full_marks
+                count(entry, entry.cell.max_score, full)
             gradebook.db.commit()
             record = before or self.new_record(course, about, stored)
         # all exercises were judged anew, so nothing of an earlier verdict stays
@@ -97,12 +103,6 @@ class WriteComments(NbGraderPreprocessor):
                 continue
             comment.auto_comment = comment_on(answer)
 
-    def course_root(self) -> Path:
-        """nbgrader changes into the course directory while it converts."""
-        converter = getattr(self.parent, "parent", None)
-        coursedir = getattr(converter, "coursedir", None)
-        return Path(coursedir.root) if coursedir is not None else Path.cwd()
-
     def new_record(self, course: Path, about: dict, stored: SubmittedNotebook) -> SubmissionRecord:
         """The record of a file that never went through intake: what intake would say of it."""
         name = f"{about['student']}/{about['assignment']}/{about['notebook']}.ipynb"
@@ -118,3 +118,10 @@ class WriteComments(NbGraderPreprocessor):
             fingerprint(content),
             fingerprint_of_files([(name, content)]),
         )
+
+
+def course_root(step: NbGraderPreprocessor) -> Path:
+    """The course directory; nbgrader changes into it while it converts."""
+    converter = getattr(step.parent, "parent", None)
+    coursedir = getattr(converter, "coursedir", None)
+    return Path(coursedir.root) if coursedir is not None else Path.cwd()

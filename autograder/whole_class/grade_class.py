@@ -42,8 +42,8 @@ from autograder.whole_class import workers
 from autograder.whole_class.course_directory import only_writer, prepare_course
 from autograder.whole_class.following import Agree, NotAgreed, always
 from autograder.whole_class.history import why_older, with_history
+from autograder.whole_class.people import WHO_IS_WHO, ghosts
 from autograder.whole_class.people import apply as move_people
-from autograder.whole_class.people import ghosts
 from course_utils import register
 
 BATCH = 40
@@ -142,7 +142,14 @@ def check_assignment(name: str) -> None:
 
 def found_files(options: Options, scratch: Path) -> list[HandedIn]:
     """What was handed in, by student, not read yet."""
-    found = find_files(options.submissions, release_names(), scratch, options.roster)
+    settled = options.course / WHO_IS_WHO
+    found = find_files(
+        options.submissions,
+        release_names(),
+        scratch,
+        options.roster,
+        settled if settled.is_file() else None,
+    )
     return found
 
 

@@ -6,21 +6,26 @@ would stay behind in gradebook, report and export with a grade of its own.
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment
 
-from autograder.course_files import CourseError
+from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive
 from autograder.grading.record import SubmissionRecord
-from autograder.intake import HandedIn
+from autograder.intake import HandedIn, Student
 from autograder.intake.names import read_name
+from autograder.intake.roster import decode
 from autograder.intake.submission import Sender
 from autograder.intake.text import plain
 
+WHO_IS_WHO = "who_is_who.csv"
+COLUMNS = ("handed_in", "number", "student", "note")
 STEPS = ("submitted", "autograded", "feedback")
 
 
@@ -167,10 +172,76 @@ def _move_folders(course: Path, move: Move) -> None:
             old.rmdir()
 
 
-def check_known(course: Path, url: str, students: Mapping[str, str]) -> None:
-    """Raise a CourseError if the gradebook has nobody of these names."""
+# ---- who matches whom, before anything is graded ----
+
+
+@dataclass(frozen=True)
+class Match:
+    """One sender: what the system calls them, and which student that is taken for."""
+
+    handed_in: str
+    number: str
+    student: str
+    name: str  # on the roster; empty if they are not on it
+    doubt: str
+
+    @property
+    def sure(self) -> bool:
+        return bool(self.name) and not self.doubt
+
+
+def matches(handed_in: Sequence[HandedIn], roster: Sequence[Student]) -> list[Match]:
+    """A line for each sender, the doubtful ones first."""
+    names = {person.id: person.full_name for person in roster}
+    found: dict[tuple[str, str], Match] = {}
+    for one in handed_in:
+        for arrival in one.arrivals:
+            sender = arrival.sender
+            doubt = next((flag for flag in arrival.flags if "who" in flag or "roster" in flag), "")
+            match = Match(sender.name, sender.user, one.student, names.get(one.student, ""), doubt)
+            found.setdefault((sender.user or sender.name, one.student), match)
+    return sorted(found.values(), key=lambda match: (match.sure, match.student))
+
+
+def write_who_is_who(course: Path, unsure: Sequence[Match]) -> list[str]:
+    """Add a line to the instructor's file for each sender who has none; their outermost names."""
+    path = course / WHO_IS_WHO
+    before = path.read_bytes() if path.is_file() else b""
+    known = decode(before)
+    new = [m for m in unsure if m.handed_in not in known]
+    if not new:
+        return []
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    if not before:
+        writer.writerow(COLUMNS)
+    for match in new:
+        note = match.doubt or "not on the roster"
+        writer.writerow([match.handed_in, match.number, "", note])
+    gap = b"" if not before or before.endswith(b"\n") else b"\n"
+    write_atomically(path, before + gap + stream.getvalue().encode())
+    return [match.handed_in for match in new]
+
+
+def strangers(url: str, roster: Sequence[Student]) -> list[str]:
+    """Ids of the gradebook that the roster does not have."""
+    known = {person.id for person in roster}
     with Gradebook(url) as gradebook:
-        known = {student.id for student in gradebook.students}
-    for student in students:
-        if student not in known:
-            raise CourseError(f"The gradebook in {course} has no student called {student}.")
+        return sorted(s.id for s in gradebook.students if s.id not in known)
+
+
+def moves_of(url: str, student: str, to: str) -> list[Move]:
+    """All that an id has, on its way to another id or, if that is empty, out of the gradebook."""
+    why = "as you asked"
+    with Gradebook(url) as gradebook:
+        try:
+            found = gradebook.find_student(student)
+        except MissingEntry:
+            raise CourseError(f"The gradebook has no student called {student}.") from None
+        return [Move(s.assignment.name, student, to, why) for s in found.submissions]
+
+
+def forget(url: str, student: str) -> None:
+    """Take an id without submissions out of the gradebook."""
+    with Gradebook(url) as gradebook:
+        _forget_if_empty(gradebook, student)
