@@ -76,8 +76,13 @@ class Choices:
 def use(course: Path | str) -> Choices:
     """Read a course's choices and let the register follow them, in this process."""
     choices = read(course)
-    register.use(content(choices))
+    put_in_use(choices)
     return choices
+
+
+def put_in_use(choices: Choices, for_students: bool = False) -> None:
+    """Let the register follow these choices; without any it is the course's own."""
+    register.use(None if choices == Choices() else content(choices, for_students))
 
 
 def read(course: Path | str) -> Choices:

@@ -40,9 +40,7 @@ def publish(folder: Path, solutions: bool = False, course: Path | None = None) -
     """
     chosen = choices.read(course) if course else choices.Choices()
     before = register.used()
-    register.use(
-        choices.content(chosen, for_students=True) if chosen != choices.Choices() else None
-    )
+    choices.put_in_use(chosen, for_students=True)
     try:
         return _publish(Path(folder), solutions, chosen)
     finally:

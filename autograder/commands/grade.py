@@ -91,10 +91,35 @@ def command(
     except KeyboardInterrupt:
         console.print("Stopped. What was graded is stored; the same command goes on from there.")
         sys.exit(130)
+    show_times(console, options, records)
     if as_json:
         click.echo(json.dumps({**asdict(run), "results": [brief(entry) for entry in records]}))
     else:
         show(Console(), run, records)
+
+
+def show_times(console, options, records) -> None:
+    """Late marks that come without a time become lines to decide; lines about nobody are named."""
+    from nbgrader.api import Gradebook
+
+    from autograder.intake.collect import CANVAS_LATE
+    from autograder.nbgrader_parts.database import gradebook_url
+    from autograder.nbgrader_parts.times import FILE, add_to_decide, timetable
+
+    late = [r.student for r in records if CANVAS_LATE in r.repairs and r.timestamp is None]
+    add_to_decide(options.course, options.assignment, late, "Canvas marks it as late")
+    table = timetable(options.course)
+    with Gradebook(gradebook_url(options.course, options.db)) as gradebook:
+        known = [student.id for student in gradebook.students]
+    for problem in table.problems(known):
+        console.print(problem, markup=False)
+    waiting = table.undecided(options.assignment)
+    if waiting:
+        console.print(
+            f"Late by Canvas's own mark, without a time: {', '.join(waiting)}. {FILE} has a line for "
+            "each: fill in handed_in_at, or write yes under excused. Until then nothing is taken off.",
+            markup=False,
+        )
 
 
 class progress_bar:

@@ -28,7 +28,9 @@ from autograder.nbgrader_parts.configuration import alembic_on_path, for_course
 
 # the address that course directories use: feedback.configure(c)
 from autograder.nbgrader_parts.configuration import feedback_settings as configure  # noqa: F401
+from autograder.nbgrader_parts.late import lateness
 from autograder.nbgrader_parts.marks import is_extra, shown
+from autograder.nbgrader_parts.times import timetable
 from course_utils import register
 
 
@@ -46,6 +48,8 @@ class FeedbackSheet(NbGraderPreprocessor):
                 for index, cell in enumerate(nb.cells)
                 if utils.is_grade(cell) and (item := _item(nb, index, gradebook, place))
             ]
+            submission = gradebook.find_submission(about["assignment"], about["student"])
+            late = lateness(submission, timetable(self._root()))
         record = archive.read_record(self._root(), about["assignment"], about["student"])
         extra = sum(e["most"] for e in exercises if e["extra"])
         complete = [e for e in exercises if not e["waiting"] and e["percent"] == 100]
@@ -55,6 +59,7 @@ class FeedbackSheet(NbGraderPreprocessor):
             "score": shown(max(0.0, about["score"])),
             "max_score": shown(about["max_score"] - extra),
             "penalty": shown(about["late_penalty"]) if about["late_penalty"] else "",
+            "late": late.sentence,
             "waiting": sum(e["waiting"] for e in exercises),
             "solved": len(complete),
             "exercises": exercises,

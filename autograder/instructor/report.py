@@ -312,7 +312,8 @@ def _row(sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None) -
     for exercise in exercises:
         mark = marks.get(exercise["id"])
         cells.append("" if mark is None else "waits" if mark.waiting else shown(mark.score))
-    late = f"−{shown(sheet.penalty)}" if sheet.penalty else "late" if sheet.seconds_late else ""
+    late = counted(math.ceil(sheet.seconds_late / DAY), "day") if sheet.seconds_late else ""
+    late += f", −{shown(sheet.penalty)}" if sheet.penalty else ""
     score = shown(sheet.score) if sheet.submitted else "not graded" if record else "nothing"
     flagged = bool(record and record.flags)
     return {"name": sheet.name, "cells": cells, "late": late, "score": score, "flagged": flagged}

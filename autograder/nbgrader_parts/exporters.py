@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -22,6 +22,7 @@ from autograder.grading import archive
 from autograder.intake import Student, read_roster
 from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.nbgrader_parts.marks import Mark, Sheet, max_score, number, read_sheets
+from autograder.nbgrader_parts.times import timetable
 
 # A spreadsheet takes a cell that starts with one of these for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -33,7 +34,7 @@ class Column:
     """One assignment: its name there, what the LMS calls it, its points and its sheets.
 
     unread: students who submitted something that could not be graded. Their cells stay blank,
-    because a person has to decide.
+    because a person has to decide. excused: nothing submitted is no 0.
     """
 
     assignment: str
@@ -41,9 +42,12 @@ class Column:
     points: float
     sheets: Mapping[str, Sheet]
     unread: frozenset[str] = frozenset()
+    excused: frozenset[str] = frozenset()
 
-    def missing(self, student: Student, missing: str) -> str:
-        return "" if student.id in self.unread else missing
+    def missing(self, student: Student, missing: str, excused: str = "") -> str:
+        if student.id in self.unread:
+            return ""
+        return excused if student.id in self.excused else missing
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def canvas(students: Sequence[Student], columns: Sequence[Column], missing: str 
     rows.append(["    Points Possible", "", "", "", "", *[number(c.points) for c in columns]])
     for student in students:
         who = [student.sortable_name, student.lms_id, student.sis_id, student.id, student.section]
-        rows.append([harmless(part) for part in who] + _scores(student, columns, missing))
+        rows.append([harmless(part) for part in who] + _scores(student, columns, missing, "EX"))
     return _csv(rows)
 
 
@@ -160,6 +164,16 @@ class GradesExport(ExportPlugin):
         refresh_penalties(gradebook, self.config, wanted, self._root())
         columns = [self._column(gradebook, name) for name in wanted]
         students = self._students(columns)
+        table = timetable(self._root())
+        columns = [
+            replace(
+                column,
+                excused=frozenset(
+                    s.id for s in students if table.of(s.id, column.assignment).excused
+                ),
+            )
+            for column in columns
+        ]
         if not students:
             raise CourseError("The class is empty: neither gradebook nor roster has a student.")
         target = Path(self.to) if self.to else self._root() / f"grades_{self.kind}.csv"
@@ -240,12 +254,15 @@ def harmless(value: str) -> str:
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 
-def _scores(student: Student, columns: Sequence[Column], missing: str) -> list[str]:
+def _scores(
+    student: Student, columns: Sequence[Column], missing: str, excused: str = ""
+) -> list[str]:
+    """`excused` is what the system calls work that a student need not hand in."""
     found = [(column, column.sheets.get(student.id)) for column in columns]
     return [
         number(sheet.score)
         if sheet is not None and sheet.submitted
-        else column.missing(student, missing)
+        else column.missing(student, missing, excused)
         for column, sheet in found
     ]
 

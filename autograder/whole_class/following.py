@@ -70,7 +70,7 @@ def bring_along(course: Path, assignment: str, url: str, agree: Agree = always) 
     """
     entered = follow.read_entered(course, assignment)
     chosen = _effective(choices.read(course), _graded_exercises(url, assignment))
-    register.use(choices.content(chosen))
+    choices.put_in_use(chosen)
     fingerprint = _fingerprint(course, assignment, chosen, entered)
     if fingerprint == entered.fingerprint:
         return False
