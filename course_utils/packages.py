@@ -15,7 +15,7 @@ def not_available(source: str) -> list[str]:
     """The packages that a cell imports and the grader does not have."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return []  # the check reports it
     known = {*available(), *sys.stdlib_module_names, "course_utils", "__main__"}
     found = []
@@ -25,14 +25,3 @@ def not_available(source: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append(node.module)
     return sorted({name.partition(".")[0] for name in found} - known)
-
-
-def warning(title: str, source: str) -> str:
-    """A sentence about an answer that the grader could not run; empty if it could."""
-    missing = not_available(source)
-    if not missing:
-        return ""
-    return (
-        f"{title} imports {', '.join(missing)}, which the grader does not have: it would get no "
-        f"points. Answers may use {', '.join(available())} and Python's own library."
-    )

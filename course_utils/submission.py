@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from course_utils import register
+from course_utils import packages, register
 from course_utils.checks import panel
 from course_utils.checks.judge import Verdict
 from course_utils.register import Exercise
@@ -21,11 +21,6 @@ from course_utils.register import Exercise
 ANSWER_STUB = "*Write your answer here.*"
 CHECKLISTS = Path(__file__).with_name("written.toml")
 FEWEST_WORDS = 3
-# What the grader has beside Python itself.
-PACKAGES = {
-    *("course_utils", "torch", "numpy", "matplotlib", "tqdm", "ipywidgets", "IPython"),
-    *("sacrebleu",),
-}
 IN_ORDER = "The saved file is in order. Hidden checks use other numbers and decide the grade."
 UNREAD = (
     "The file cannot be read from here{where}. Save it (Ctrl+S), download it, and look yourself "
@@ -151,21 +146,6 @@ def _answer_before_scratch(exercise: Exercise, history: list[str]) -> int | None
     return None
 
 
-def packages_missing(source: str) -> list[str]:
-    """What an answer imports and the grader does not have."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return []
-    asked: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            asked |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            asked.add((node.module or "").split(".")[0])
-    return sorted(asked - PACKAGES - set(sys.stdlib_module_names))
-
-
 # ---- what is said -----------------------------------------------------------------
 
 
@@ -198,7 +178,7 @@ def _problems_of_code(exercise: Exercise, source: str | None, history: list[str]
     for sentence in overwritten(exercise, history):
         yield f"{exercise.title}: {sentence}"
     written = source if source is not None else (history[number] if number else "")
-    for package in packages_missing(written):
+    for package in packages.not_available(written):
         yield (
             f"{exercise.title} imports {package}, which the grader does not have. Do without it, "
             "or ask whether it can be installed."

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autograder import choices
-from course_utils import environment, packages, register
+from course_utils import environment, packages, register, submission
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,11 +25,15 @@ def test_imports_that_the_grader_lacks_are_found(source, missing):
     assert packages.not_available(source) == missing
 
 
-def test_the_sentence_names_what_is_missing_and_what_may_be_used():
-    said = packages.warning("self_attention", "import einops")
-    assert said.startswith("self_attention imports einops, which the grader does not have")
-    assert "torch, numpy" in said
-    assert packages.warning("self_attention", "import torch") == ""
+def test_the_ready_cell_names_what_the_grader_lacks():
+    cell = {
+        "cell_type": "code",
+        "source": "from einops import rearrange\nclass DotProdAttention: pass",
+        "metadata": {"nbgrader": {"grade_id": "dot-prod-attention"}},
+    }
+    file = submission.SavedFile({"cells": [cell]})
+    said = " ".join(submission.problems("03_attention", file, []))
+    assert "DotProdAttention imports einops, which the grader does not have" in said
 
 
 def test_a_class_may_allow_more(tmp_path):
@@ -44,6 +48,8 @@ def test_a_class_may_allow_more(tmp_path):
 def test_the_list_is_what_the_course_installs_and_what_its_guide_says():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     installed = [need.partition(">")[0] for need in project["dependencies"]]
-    assert list(packages.available()) == installed == list(environment.NEEDED)
+    # IPython comes with every notebook
+    assert list(packages.available()) == [*installed, "IPython"]
+    assert installed == list(environment.NEEDED)
     guide = (ROOT / "docs" / "students.md").read_text(encoding="utf-8")
-    assert ", ".join(f"`{name}`" for name in installed) in " ".join(guide.split())
+    assert ", ".join(f"`{name}`" for name in packages.available()) in " ".join(guide.split())
