@@ -22,6 +22,7 @@ from autograder.grading.record import SubmissionRecord, fingerprint, fingerprint
 from autograder.grading.releases import release_names, release_notebook
 from autograder.grading.verdict import Grades, with_verdicts
 from autograder.grading.what_to_run import checked_exercises
+from autograder.intake.submission import Sender
 from autograder.nbgrader_parts.gradebook import count, settle_review
 
 GRADES = "autograder_grades"
@@ -117,6 +118,7 @@ class WriteComments(NbGraderPreprocessor):
             when.replace(tzinfo=UTC) if when else None,
             fingerprint(content),
             fingerprint_of_files([(name, content)]),
+            sender=Sender(name=about["student"]),
         )
 
 
