@@ -1,0 +1,17 @@
+# misconception: first-group-for-all
+import math
+
+import torch
+
+
+def grouped_attention(query, key, value, mask=None):
+    H, G, d = query.shape[1], key.shape[1], query.shape[-1]
+    if H % G != 0:
+        raise ValueError(f"{H} heads, {G} groups")
+    share = torch.zeros(H, dtype=torch.long)
+    key, value = key[:, share], value[:, share]
+    scores = query @ key.transpose(-2, -1) / math.sqrt(d)
+    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+    scores = torch.where(allowed, scores, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value

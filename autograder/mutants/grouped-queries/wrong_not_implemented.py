@@ -1,0 +1,3 @@
+# misconception: none
+def grouped_attention(query, key, value, mask=None):
+    raise NotImplementedError
