@@ -1,32 +1,19 @@
-"""How much faster is writing with a key-value cache? Both ways in one run, on the same words.
+"""How much faster is writing with a key-value cache? Both ways in one run, on the same tokens.
 
-The cached attention is the solution of notebook 07, read from its source file.
+The model and its cached attention are the solutions of notebook 07.
 """
 
 import argparse
 import statistics
-from pathlib import Path
 
-import jupytext
 import torch
 
-from course_utils.language_model.model import LanguageModel
+from autograder.solutions import solution
+from course_utils.language_model.byte_training import start_small
 from course_utils.language_model.writing import write
-from course_utils.transformer.sizes import Sizes
 
-SOURCE = Path(__file__).parents[1] / "autograder" / "source" / "07_decoder_only.py"
 GOAL = 5.0
 PROMPT = 64
-
-
-def solution() -> type[torch.nn.Module]:
-    """CachedSelfAttention as it stands in the notebook's source."""
-    for cell in jupytext.read(SOURCE).cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == "cached-self-attention":
-            namespace = {"torch": torch, "nn": torch.nn}
-            exec(compile(cell.source, str(SOURCE), "exec"), namespace)
-            return namespace["CachedSelfAttention"]
-    raise SystemExit(f"{SOURCE} has no cell called cached-self-attention.")
 
 
 def main() -> None:
@@ -34,19 +21,19 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=256)
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
-    attention = solution()
+    attention = solution("cached-self-attention")
     torch.manual_seed(0)
-    sizes = Sizes(256, 8, 4, 1024, max_length=arguments.words + PROMPT)
-    model = LanguageModel(1000, 1000, sizes).eval()
+    model = solution("decoder-only-model")(1000, 256, 8, 4, 1024, arguments.words + PROMPT)
+    start_small(model)
     start = torch.randint(1000, (1, PROMPT))
     write(model, start, 8, attention=attention)
     ratios = []
-    print(f"{arguments.words} words after {PROMPT}, {sizes}, {torch.get_num_threads()} threads")
+    print(f"{arguments.words} tokens after {PROMPT}, {torch.get_num_threads()} threads")
     for run in range(arguments.runs):
         without = write(model, start, arguments.words)
         cached = write(model, start, arguments.words, attention=attention)
         if without.words != cached.words:
-            raise SystemExit("The two ways wrote different words: the cache is wrong.")
+            raise SystemExit("The two ways wrote different tokens: the cache is wrong.")
         ratios.append(sum(without.seconds) / sum(cached.seconds))
         print(
             f"run {run + 1}: without cache {sum(without.seconds):6.2f} s, "

@@ -1,4 +1,4 @@
-"""A decoder that translates without an encoder, and other sequence models (notebook 07)."""
+"""Decoder-only models, their cache, and other sequence models (notebooks 07 and 08)."""
 
 from course_utils import offer
 
@@ -7,11 +7,29 @@ __all__, __getattr__ = offer(
     {
         "model": ["LanguageModel", "joined_mask"],
         "training": ["RECIPES", "measure", "train_language_model"],
-        "writing": ["write", "written_jointly"],
+        "python_source": ["bigram_bits", "gzip_bits", "standard_library"],
+        "byte_training": [
+            "BYTE_RECIPES",
+            "as_tokens",
+            "bits_per_byte",
+            "byte_losses",
+            "start_small",
+            "train_on_bytes",
+        ],
+        "cache": ["with_cache"],
+        "writing": ["write", "write_text", "written_jointly"],
         "changed_attention": ["attention_maps", "changed_accuracy"],
         "sequence_models": ["KINDS", "DiagonalSSM"],
         "recall": ["Recall", "recall_accuracy", "train_recall"],
         "costs": ["generation_costs", "slopes", "training_costs"],
-        "drawing": ["draw_heads", "draw_recall", "draw_steps", "plot_costs"],
+        "drawing": [
+            "draw_heads",
+            "draw_memory",
+            "draw_recall",
+            "draw_scores",
+            "draw_steps",
+            "plot_costs",
+        ],
+        "peak": ["peak_bytes"],
     },
 )

@@ -1,4 +1,4 @@
-"""A student's attention in the place of PyTorch's, with the same weights."""
+"""A student's cached attention in the place of a model's own, with the same weights."""
 
 from __future__ import annotations
 
@@ -9,44 +9,56 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_utils.language_model.model import LanguageModel
-
 
 class InPlace(nn.Module):
-    """Takes the place of nn.MultiheadAttention in a layer, and asks another attention."""
+    """Takes the place of an attention that gets query, key and value, and asks another one."""
 
-    batch_first = False  # tells the layer not to take the short cut that goes past `forward`
+    batch_first = False  # tells PyTorch's layer not to take the short cut that goes past `forward`
 
     def __init__(self, attend: Callable[[Tensor], Tensor]):
         super().__init__()
         self.attend = attend
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, **others):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask=None, **others):
         return self.attend(query), None
 
 
 @contextlib.contextmanager
-def with_cache(model: LanguageModel, attention: type[nn.Module]) -> Iterator[list[nn.Module]]:
+def with_cache(model: Any, attention: type[nn.Module]) -> Iterator[list[nn.Module]]:
     """Inside the block the model uses `attention(d_model, num_heads)`, with its own weights.
 
-    Gives the new modules, so that they can be reset.
+    `model` is a DecoderOnly: each of its layers has an `attention`. Gives the new modules, so
+    that they can be reset.
     """
-    before = [layer.self_attn for layer in model.layers]
+    before = [layer.attention for layer in model.layers]
     modules = []
     for layer in model.layers:
-        module = attention(model.sizes.d_model, model.sizes.num_heads)
-        copy_weights(layer.self_attn, module)
-        modules.append(module.to(next(model.parameters()).device).eval())
-        layer.self_attn = InPlace(module)
+        module = attention(model.tokens.embedding_dim, _heads_of(layer.attention))
+        module.to(model.tokens.weight).eval()
+        copy_weights(layer.attention, module)
+        modules.append(module)
+        layer.attention = InPlace(module)
     try:
         yield modules
     finally:
         for layer, attention_before in zip(model.layers, before):
-            layer.self_attn = attention_before
+            layer.attention = attention_before
 
 
-def copy_weights(source: nn.MultiheadAttention, target: Any) -> None:
-    """Give a module with W_Q, W_K, W_V and W_O the weights of PyTorch's own."""
+def _heads_of(attention: Any) -> int:
+    if not hasattr(attention, "num_heads"):
+        raise ValueError(
+            f"Your {type(attention).__name__} does not say how many heads it has: keep them as "
+            "self.num_heads, and make the model again."
+        )
+    return attention.num_heads
+
+
+def copy_weights(source: Any, target: Any) -> None:
+    """Give a module with W_Q, W_K, W_V and W_O the weights of another, or of PyTorch's own."""
+    if hasattr(source, "W_Q"):
+        target.load_state_dict(source.state_dict())
+        return
     matrices, biases = source.in_proj_weight.chunk(3), source.in_proj_bias.chunk(3)
     with torch.no_grad():
         for name, matrix, bias in zip(("W_Q", "W_K", "W_V"), matrices, biases):

@@ -1,11 +1,13 @@
-"""Pictures of notebook 07: what steps cost, which heads matter, what is recalled."""
+"""Pictures of notebooks 07 and 08: what steps cost, which heads matter, what is recalled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
 from course_utils.figures.picture import Picture, from_figure
-from course_utils.language_model.costs import Cost, slopes
+from course_utils.language_model.costs import Cost, slope, slopes
 from course_utils.language_model.recall import Recall
 from course_utils.language_model.writing import Written
 
@@ -126,3 +128,53 @@ def draw_recall(
         for kind, shares in accuracy.items()
     )
     return from_figure(figure, "Share of right answers by number of pairs. " + " ".join(rows))
+
+
+def draw_scores(scores: Tensor) -> Picture:
+    """The score of one query with one key, at every pair of positions: [T, T]."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.6, 3.8), layout="constrained")
+    largest = float(scores.abs().max())
+    image = axes.imshow(scores.numpy(), cmap="PuOr", vmin=-largest, vmax=largest)
+    axes.set(xlabel="position of the key", ylabel="position of the query")
+    figure.colorbar(image, label="score")
+    spread = max(
+        float(scores.diagonal(k).max() - scores.diagonal(k).min())
+        for k in range(1 - len(scores), len(scores))
+    )
+    return from_figure(
+        figure,
+        "Scores of one query and one key at every pair of positions. Along a diagonal, where the "
+        f"distance is the same, they differ by at most {spread:.1e}; over the whole table by "
+        f"{float(scores.max() - scores.min()):.1f}.",
+    )
+
+
+def draw_memory(rows: Sequence[tuple[int, int, int]]) -> Picture:
+    """Length, peak bytes at once, peak bytes in blocks: on logarithmic scales."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
+
+    figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    lengths = [row[0] for row in rows]
+    told = []
+    for column, name, colour, mark in (
+        (1, "at once", "#b4571a", "s"),
+        (2, "in blocks", "#1f4e8c", "o"),
+    ):
+        values = [row[column] / 1e6 for row in rows]
+        steepness = round(slope(lengths, values), 1)
+        axes.loglog(
+            lengths, values, marker=mark, color=colour, label=f"{name} (slope {steepness:.1f})"
+        )
+        told.append(f"{name}: {values[0]:.1f} to {values[-1]:.1f} MB, as length^{steepness:.1f}")
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="length", ylabel="peak memory (MB)")
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return from_figure(
+        figure, f"Peak memory from length {lengths[0]} to {lengths[-1]}. " + "; ".join(told) + "."
+    )

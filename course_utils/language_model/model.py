@@ -55,15 +55,15 @@ class LanguageModel(nn.Module):
         """source [B, S], target [B, T] -> the joined words [B, S + T]."""
         return torch.cat([source, target + self.source_words], dim=1)
 
-    def embed(self, joined: Tensor, first: int = 0) -> Tensor:
-        """Words plus positions, which count from `first`."""
-        end = first + joined.shape[1]
+    def embed(self, joined: Tensor) -> Tensor:
+        """Words plus positions."""
+        end = joined.shape[1]
         if end > self.sizes.max_length:
             raise ValueError(
                 f"The model has {self.sizes.max_length} positions, and the sequence needs {end}: "
                 "make it shorter, or build the model with a larger max_length."
             )
-        places = torch.arange(first, end, device=joined.device)
+        places = torch.arange(end, device=joined.device)
         return self.dropout(self.words(joined) + self.positions(places))
 
     def forward(self, joined: Tensor, prefix: int = 0, from_position: int = 0) -> Tensor:
@@ -76,16 +76,6 @@ class LanguageModel(nn.Module):
         for layer in self.layers:
             x = layer(x, src_mask=~mask)  # torch wants True where attention is not allowed
         return self.output(self.norm(x[:, from_position:]))
-
-    def step(self, joined: Tensor, first: int) -> Tensor:
-        """Scores after the new words `joined` [B, T] at positions from `first` on, without a mask.
-
-        Only for a model whose attention keeps what it has seen, see `with_cache`.
-        """
-        x = self.embed(joined, first)
-        for layer in self.layers:
-            x = layer(x)
-        return self.output(self.norm(x[:, -1]))
 
 
 def joined_mask(length: int, prefix: int = 0) -> Tensor:

@@ -1,4 +1,4 @@
-"""One word after the other: translations, and free continuations with and without a cache."""
+"""One token after the other: translations, and texts that go on, with and without a cache."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from course_utils.data.tokens import END, START
+from course_utils.language_model.byte_training import as_tokens
 from course_utils.language_model.cache import with_cache
 from course_utils.language_model.model import LanguageModel
 from course_utils.translation.decoding import Write
@@ -68,32 +70,43 @@ def most_probable(scores: Tensor) -> int:
 
 @torch.no_grad()
 def write(
-    model: LanguageModel,
-    joined: Tensor,
+    model: Any,
+    tokens: Tensor,
     count: int,
     choose: Callable[[Tensor], int] = most_probable,
     attention: type[nn.Module] | None = None,
     end: int | None = None,
 ) -> Written:
-    """Go on from joined [1, L] by up to `count` words, causally; stop after the word `end`.
+    """Go on from tokens [1, T] by up to `count` more; stop after the token `end`.
 
-    Without `attention` each step runs the model over everything. With it, a class such as
-    CachedSelfAttention, each step runs the model over the newest word alone.
+    `model` is a DecoderOnly. Without `attention` each step runs it over everything (over as much
+    of the end as it has positions for). With it, a class such as CachedSelfAttention, each step
+    runs the model over the newest token alone, at the position where the text has got to.
     """
     model.eval()
     words: list[int] = []
     seconds: list[float] = []
     block = contextlib.nullcontext() if attention is None else with_cache(model, attention)
     with block:
-        new = joined
+        new = tokens
         while len(words) < count and (not words or words[-1] != end):
             started = time.perf_counter()
             if attention is None:
-                scores = model(joined, from_position=joined.shape[1] - 1)[0, 0]
+                logits = model(tokens[:, -model.max_length :])
             else:
-                scores = model.step(new, joined.shape[1] - new.shape[1])[0]
-            words.append(choose(scores))
-            new = torch.tensor([[words[-1] + model.source_words]])
-            joined = torch.cat([joined, new], dim=1)
+                logits = model(new, tokens.shape[1] - new.shape[1])
+            words.append(choose(logits[0, -1]))
+            new = torch.tensor([[words[-1]]], device=tokens.device)
+            tokens = torch.cat([tokens, new], dim=1)
             seconds.append(time.perf_counter() - started)
     return Written(words, seconds)
+
+
+def write_text(
+    model: Any, start: str, count: int, choose: Callable[[Tensor], int] = most_probable
+) -> str:
+    """`start` and what a model of bytes makes of it."""
+    device = next(model.parameters()).device
+    tokens = as_tokens(start.encode())[None].to(device)
+    written = write(model, tokens, count, lambda logits: choose(logits.cpu()))
+    return start + bytes(written.words).decode(errors="replace")
