@@ -3,12 +3,16 @@
 import numpy as np
 
 from course_utils.checks.wire import Ask
-from course_utils.transformer.bug_choices import digest
+from course_utils.transformer.suspect_choices import digest
 
-ANSWERS = {
-    "a": ("no source positions", "order does not matter"),
-    "b": ("the future leaks", "low loss, wrong samples"),
-    "c": ("attends to padding", "neighbours matter"),
+# letter: the fault, and every reason of the list that is true of this model because of it
+ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "a": ("no source positions", ("order does not matter",)),
+    "b": ("the future leaks", ("low loss, wrong samples", "looks one step ahead")),
+    "c": ("attends to padding", ("neighbours matter",)),
+    "d": ("positions stop early", ("long lines fail",)),
+    "e": ("target not shifted", ("low loss, wrong samples", "looks at its own step")),
+    "f": ("dropout stays on", ("calls differ",)),
 }
 
 
@@ -17,8 +21,8 @@ def as_array(text: str) -> np.ndarray:
 
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    return {
-        f"{kind}_{letter}": as_array(digest(letter, text))
-        for letter, texts in ANSWERS.items()
-        for kind, text in zip(("bug", "reason"), texts)
-    }
+    digests: dict[str, np.ndarray] = {}
+    for letter, (fault, reasons) in ANSWERS.items():
+        digests[f"bug_{letter}"] = np.stack([as_array(digest(letter, fault))])
+        digests[f"reason_{letter}"] = np.stack([as_array(digest(letter, r)) for r in reasons])
+    return digests

@@ -37,6 +37,13 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
         found[f"{name}/Z"], found[f"{name}/P"] = output
     found["map-transposed/P"] = P.T
     found["map-transposed/Z"] = loops.product(P.T, V)
+    found["weights-transposed/Z"] = loops.product(P.T, V)
+    scales = {"no-scale": 1.0, "scaled-by-d": float(d), "scale-of-input-size": math.sqrt(D)}
+    rules = {"softmax-over-columns": loops.columns, "softmax-over-everything": loops.everything}
+    for scale, divisor in scales.items():
+        for rule, weights in rules.items():
+            both = loops.attention(Q, K, V, divisor=divisor, weights=weights)
+            found[f"{scale}-and-{rule}/Z"], found[f"{scale}-and-{rule}/P"] = both
     found["keys-mixed/Z"] = loops.product(P, K)
     found["queries-mixed/Z"] = loops.product(P, Q)
     return found

@@ -17,6 +17,7 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
     for name, scores in {
         "no-scale": raw,
         "scaled-by-d": raw / d,
+        "scale-of-the-example": raw / math.sqrt(2),
         "scale-of-length": raw / math.sqrt(length),
         "multiplied-by-sqrt-d": raw * math.sqrt(d),
         "wrong-sign": -raw / math.sqrt(d),

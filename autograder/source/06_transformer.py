@@ -838,80 +838,76 @@ if ready("transformer", "greedy-decode"):
 # %% [markdown]
 # ## 9 Find the bug
 #
-# Three models that reverse strings. Each has **one** fault. All are trained the same way, on batches
-# where every line has the same length. None of them raises an error: you must find the faults from
-# how the models behave.
-
-# %% [markdown]
-# ### Train them (about half a minute)
+# Six models that reverse strings. Each has **one** fault, and none of them raises an error: you must
+# find the faults from how the models behave. All were trained in the same way, on batches where every
+# line has the same length, 4 to 8 letters. What you get is the record of their training and of the
+# experiments below.
+#
+# ### Round 1: the losses of A, B and C
 
 # %%
-from course_utils.transformer import bugs
+from course_utils.transformer.suspect_choices import FAULTS, REASONS
+from course_utils.transformer.suspects import LINE, suspect
 
-epochs, per_epoch = {"smoke": (1, 8), "quick": (10, 40), "full": (15, 40)}[budget]
-suspects = {}
-for letter in "abc":
-    suspects[letter] = bugs.faulty_model(letter)
-    record = fit(
-        suspects[letter],
-        lambda epoch: list(bugs.training_batches(epoch, batches=per_epoch)),
-        bugs.reversal_loss,
-        epochs=epochs,
-        lr=3e-3,
-        device="cpu",
-        show=False,
-    )
-    losses = [f"{value:.3f}" for value in record.column("train_loss")]
-    print(f"model {letter.upper()}: training loss", " ".join(losses))
+suspects = {letter: suspect(letter) for letter in "abc"}
+for record in suspects.values():
+    print(f"model {record.name}: training loss", *record.losses)
 
 # %% [markdown]
-# A model that guesses among all letters has a loss of about 2.1. (In the smoke budget all three are
-# hardly trained, and show little.)
+# A model that guesses among all letters has a loss of about 2.1.
 #
 # ### Samples
 
 # %%
-lines = bugs.draw(4, length=6, seed=7)
-for letter, suspect in suspects.items():
-    print(f"model {letter.upper()}")
-    for line in lines:
-        print(f"   {line}  should be {line[::-1]}, and is", suspect.write([line])[0])
+length = 6  # try 4 to 8
+
+for record in suspects.values():
+    print(f"model {record.name}: {record.share_right(length):.0%} of the lines are right")
+    for line, answer in record.wrote(length)[:4]:
+        print(f"   {line}  should be {line[::-1]}, and is {answer}")
 
 # %% [markdown]
 # ### Experiments
 #
-# Change one thing, and see whether the answer changes. First the order of the source:
+# One thing is changed, and the answer changes or it does not. First the order of the source:
 
 # %%
-line = "abbceh"
-for letter, suspect in suspects.items():
-    answers = [suspect.write([text])[0] for text in (line, "hbcabe", "ecbabh")]
-    print(f"model {letter.upper()}:", answers)
+for record in suspects.values():
+    print(f"model {record.name}:", *(f"{line} -> {answer}" for line, answer in record.orders))
 
 # %% [markdown]
-# Now the company: the same line alone, and in a batch with a longer one, so that it is padded.
+# Now the company: the same line alone, and in a batch with a longer one, so that it is padded. Last
+# the same question twice.
 
 # %%
-for letter, suspect in suspects.items():
-    alone, beside = suspect.write([line])[0], suspect.write([line, "abcdefghab"])[0]
-    print(f"model {letter.upper()}: alone {alone!r}, beside a longer line {beside!r}")
+for record in suspects.values():
+    line, alone, beside = record.neighbours[0]
+    changed = sum(alone != beside for _, alone, beside in record.neighbours)
+    print(f"model {record.name}: {line} alone {alone!r}, beside a longer line {beside!r};", end=" ")
+    print(f"{changed} of {len(record.neighbours)} answers change")
+
+# %%
+for record in suspects.values():
+    changed = sum(first != second for _, first, second in record.twice)
+    print(f"model {record.name}: asked twice, {changed} of {len(record.twice)} answers differ")
 
 # %% [markdown]
-# And their maps. `look` shows where a model looks while it reads the right answer; with `beside` the
-# line is padded (shown as `·`). Some faults of the list below share their symptoms: a map tells them
+# And their maps, while they read the right answer to a line; with `padded`, beside a longer one
+# (padding is shown as `·`). Some faults of the list below share their symptoms: a map tells them
 # apart.
 
 # %%
-letter, kind, beside = "a", "itself", None  # try "b", "c"; "source"; beside="abcdefghab"
+letter, kind, padded = "a", "itself", False  # try "b", "c"; "source"; True
 
-maps = suspects[letter].look(line, beside)
-weights = torch.cat([w for name, w in maps.items() if name.endswith(kind)])
-width = weights.shape[-1]
-answer = ["<s>", *reversed(line), *"·" * 20]
-columns = [*line, *"·" * 20][:width] if kind == "source" else answer[:width]
-heads = [f"layer {n // 4}, head {n % 4}" for n in range(len(weights))]
+weights = suspect(letter).look(kind, padded)
+answer = ["<s>", *reversed(LINE), *"·" * 20]
+columns = [*LINE, *"·" * 20] if kind == "source" else answer
 attention_map(
-    weights, columns, answer[: weights.shape[1]], heads=heads, title=f"Model {letter.upper()}"
+    weights,
+    columns[: weights.shape[2]],
+    answer[: weights.shape[1]],
+    heads=[f"layer {n // 4}, head {n % 4}" for n in range(len(weights))],
+    title=f"Model {letter.upper()}",
 )
 
 # %% [markdown]
@@ -919,11 +915,14 @@ attention_map(
 #
 # {{exercise find-the-bug}}
 #
-# Choose from these lists, and write the text on the left between quotes. In `notes` say, in a sentence
-# for each model, which experiment convinced you.
+# Choose from these lists, and write the text on the left between quotes. In `notes` write a sentence
+# for each model: which experiment convinced you, and what it showed. A fault counts by itself; what
+# shows it counts with its sentence.
+#
+# **Round 2** is D, E and F. Put `"def"` for `"abc"` in the cells above.
 
 # %%
-for title, choices in (("faults", bugs.FAULTS), ("reasons", bugs.REASONS)):
+for title, choices in (("faults", FAULTS), ("reasons", REASONS)):
     print(title)
     for name, meaning in choices.items():
         print(f'   "{name}": {meaning}')
@@ -932,18 +931,33 @@ for title, choices in (("faults", bugs.FAULTS), ("reasons", bugs.REASONS)):
 bug_a, reason_a = ..., ...
 bug_b, reason_b = ..., ...
 bug_c, reason_c = ..., ...
+bug_d, reason_d = ..., ...
+bug_e, reason_e = ..., ...
+bug_f, reason_f = ..., ...
 notes = """
-### BEGIN SOLUTION
-A: whatever the order of the source, it writes the same: right letters, order lost.
-B: the loss is near zero, the samples are wrong; its map looks one step ahead.
-C: alone it is right, beside a longer line it is wrong: it looks at padding.
+A:
+B:
+C:
+D:
+E:
+F:
 """
+### BEGIN SOLUTION
 bug_a, reason_a = "no source positions", "order does not matter"
 bug_b, reason_b = "the future leaks", "low loss, wrong samples"
 bug_c, reason_c = "attends to padding", "neighbours matter"
-notes += """
-### END SOLUTION
+bug_d, reason_d = "positions stop early", "long lines fail"
+bug_e, reason_e = "target not shifted", "looks at its own step"
+bug_f, reason_f = "dropout stays on", "calls differ"
+notes = """
+A: four orders of the same letters get one answer: the letters are right, the order is lost.
+B: the loss is near zero, the samples are wrong, and its map looks one step ahead.
+C: alone it is right, beside a longer line it is wrong: it looks at padding.
+D: lines of 4 and 5 letters are right, lines of 7 and 8 go wrong at their beginning.
+E: the loss is near zero from the second epoch on, and its map looks at the step itself.
+F: asked twice, it gives two answers to many lines, though nothing has changed.
 """
+### END SOLUTION
 
 # %% nbgrader={"grade_id": "find-the-bug-check", "grade": true}
 result = check("find-the-bug")
@@ -955,8 +969,8 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Two of these faults hide well. A leak makes the loss *better*. And without source positions the decoder
-# still writes in some order: the causal mask and the target's positions give it one.
+# Nobody tells you that a model has a fault: that a loss is low, or that training runs, says little.
+# Which of your six experiments would you run first on your own translator?
 
 # %% [markdown]
 # ## Summary

@@ -135,7 +135,7 @@ def _draw(rng: np.random.Generator) -> Numbers:
 
 
 def _good_weights(scores: np.ndarray) -> bool:
-    weights = _softmax(scores)
+    weights = shares_of(scores)
     return weights.min() > _LEAST_WEIGHT and weights.max() < _MOST_WEIGHT and np.ptp(weights) > 0.1
 
 
@@ -143,7 +143,7 @@ def _symmetric(scores: np.ndarray) -> bool:
     return np.abs(scores - scores.T).max() < 1.5
 
 
-def _softmax(scores: np.ndarray) -> np.ndarray:
+def shares_of(scores: np.ndarray) -> np.ndarray:
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -180,7 +180,7 @@ def _share_line(scores: np.ndarray) -> str:
 def _single_query(n: Numbers) -> list[Step]:
     raw = n.X @ n.q
     scores = raw / np.sqrt(3)
-    weights = _softmax(scores)
+    weights = shares_of(scores)
     output = weights @ n.X
     return [
         Step(
@@ -217,7 +217,7 @@ def _single_query(n: Numbers) -> list[Step]:
 
 def _head(n: Numbers, suffix: str = "") -> dict[str, np.ndarray]:
     Q, K, V = (n.X @ getattr(n, f"W_{name}{suffix}") for name in "QKV")
-    P = _softmax(Q @ K.T / np.sqrt(2))
+    P = shares_of(Q @ K.T / np.sqrt(2))
     return {"Q": Q, "K": K, "V": V, "S": Q @ K.T / np.sqrt(2), "P": P, "Z": P @ V}
 
 

@@ -1,6 +1,6 @@
 """Numbers that a student types: compared to the digits asked for, with near misses named."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from course_utils.checks.wire import Ask
 
 COURSE, OWN, WHOSE = "numbers", "own numbers", "whose"
 NEAR = 0.03
+# The names that an array is worked out from, and how.
+Follows = tuple[tuple[str, ...], Callable[..., np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,14 @@ def typed_exercise(
     near_misses: Sequence[NearMiss],
     properties: Sequence[Property] = (),
     exact: bool = False,
+    shares: Sequence[str] = (),
+    follows: Mapping[str, Follows] | None = None,
 ) -> Check:
-    """An exercise on typed arrays: `asked` gives each name the points it is worth."""
+    """An exercise on typed arrays: `asked` gives each name the points it is worth.
+
+    shares   arrays whose rows must sum to one
+    follows  what an array should be, given the arrays that were typed before it
+    """
     tolerance = 1e-6 if exact else practice.TOLERANCE
 
     def asks(rng: np.random.Generator, student: str | None = None) -> list[Ask]:
@@ -48,10 +56,15 @@ def typed_exercise(
 
     def holds(name: str):
         def check(e: Evidence) -> None:
+            expected = right(e, question)[name]
+            unfinished(e, name, expected, tolerance)
             got = typed(e, name)
-            problem = practice.what_is_off(right(e, question)[name], got, tolerance)
+            problem = practice.what_is_off(expected, got, tolerance)
             if problem:
-                raise Wrong(f"`{name}`: {problem}")
+                rule = (follows or {}).get(name)
+                seen = reading(expected, got.squeeze(), name in shares)
+                seen = seen or (follow(e, name, got, rule) if rule else "")
+                raise Wrong(f"`{name}`: {problem} {seen}".strip())
 
         return check
 
@@ -67,9 +80,71 @@ def typed_exercise(
         misconceptions=(
             *_other_numbers(question, tuple(asked), tolerance),
             *(_as_misconception(m, question, tuple(asked), tolerance) for m in near_misses),
-            *(() if exact else (_rounded(question, tuple(asked), tolerance),)),
+            *(() if exact else (_rounded(question, tuple(asked), tolerance, shares),)),
         ),
     )
+
+
+def unfinished(e: Evidence, name: str, expected: np.ndarray, tolerance: float) -> None:
+    """A table with empty places: say which of its full rows are right."""
+    rows = e.reply(label_of(e)).arrays.get(f"{name}/rows")
+    if rows is None or rows.shape != expected.shape:
+        return
+    full = [i for i, row in enumerate(rows) if not np.isnan(row).any()]
+    if not full:
+        return
+    wrong = [i for i in full if _apart(expected[i], rows[i]) > tolerance]
+    state = (
+        f"row {wrong[0] + 1} is not right yet"
+        if wrong
+        else f"{_rows([i for i in full if i not in wrong])} right so far"
+    )
+    raise Wrong(f"`{name}`: {state}. Other places are still empty.")
+
+
+def _rows(numbers: list[int]) -> str:
+    told = [str(n + 1) for n in numbers]
+    return (
+        f"row {told[0]} is" if len(told) == 1 else f"rows {', '.join(told[:-1])} and {told[-1]} are"
+    )
+
+
+def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
+    """What can be seen in one array by itself: transposed, rounded, or rows that sum to no one."""
+    if (
+        got.ndim == 2
+        and got.shape == expected.T.shape
+        and _apart(expected.T, got)
+        < 1e-3
+        < _apart(expected, expected.T if expected.shape == got.shape else expected + 1)
+    ):
+        return "It is transposed: its rows are the columns asked for."
+    if got.shape != expected.shape:
+        return ""
+    for digits in range(practice.DECIMALS):
+        if _apart(np.round(expected, digits), got) < 1e-9:
+            return f"All is rounded to {digits or 'no'} decimal{'s' * (digits != 1)}."
+    sums = np.atleast_2d(got).sum(axis=-1)
+    off = np.flatnonzero(np.abs(sums - 1) > 0.01)
+    if sums_to_one and len(off):
+        row = f"Row {off[0] + 1} sums" if got.ndim == 2 else "They sum"
+        return f"{row} to {sums[off[0]]:.3f}, and weights sum to 1."
+    return ""
+
+
+def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows) -> str:
+    """Whether an array that is wrong is what follows from the arrays before it as they were typed."""
+    names, compute = rule
+    given = e.options(label_of(e))["given"]
+    try:
+        before = [typed(e, n) if n in e.reply(label_of(e)).arrays else given[n] for n in names]
+        made = compute(*before)
+    except (Wrong, KeyError, ValueError):
+        return ""
+    if made.shape != got.squeeze().shape or _apart(made, got.squeeze()) > 5 * practice.TOLERANCE:
+        return ""
+    told = [f"`{n}`" for n in names if n not in given]
+    return f"It does follow from your {' and '.join(told)}: mend {'that' if len(told) == 1 else 'those'} first."
 
 
 def label_of(e: Evidence) -> str:
@@ -148,10 +223,14 @@ def _as_misconception(near: NearMiss, question, names, tolerance) -> Misconcepti
     return Misconception(near.name, near.sentence, near.hint, matches)
 
 
-def _rounded(question, names, tolerance) -> Misconception:
+def _rounded(question, names, tolerance, shares) -> Misconception:
     def matches(e: Evidence) -> bool:
         expected = right(e, question)
-        gaps = [_apart(expected[n], a) for n, a in _filled(e, names, expected).items()]
+        found = _filled(e, names, expected)
+        sums = [found[n].sum(axis=-1) for n in shares if n in found]
+        if any(_apart(np.ones_like(total), total) > 0.01 for total in sums):
+            return False  # rounding leaves the sum nearly as it is
+        gaps = [_apart(expected[n], a) for n, a in found.items()]
         return bool(gaps) and tolerance < max(gaps) <= NEAR
 
     return Misconception(

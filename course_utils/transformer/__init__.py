@@ -1,6 +1,7 @@
 """Masks, heads and the training of a transformer (notebooks 05 and 06).
 
-Notebook 05 uses `check_mask`. Notebook 06 uses the rest; `bugs` has three faulty models to examine.
+Notebook 05 uses `check_mask`. Notebook 06 uses the rest; `suspects` has the record of six
+faulty models.
 Notebook 07 uses `Sizes`.
 """
 

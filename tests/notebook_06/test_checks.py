@@ -44,11 +44,6 @@ def test_what_ships_about_the_bugs_does_not_spell_the_answers_out():
     stored = judge._stored("find-the-bug")
     assert stored
     assert all(array.dtype == "uint8" for array in stored.values())
-    source = (
-        Path(judge.__file__)
-        .parents[1]
-        .joinpath("transformer", "bugs.py")
-        .read_text(encoding="utf-8")
-    )
-    wired = source[source.index("_WIRED =") :].splitlines()[0]
-    assert "leak" not in wired and "padding" not in wired and "positions" not in wired
+    shipped = Path(judge.__file__).parents[1] / "transformer"
+    assert not (shipped / "bugs.py").exists()
+    assert "nn.Module" not in (shipped / "suspects.py").read_text(encoding="utf-8")

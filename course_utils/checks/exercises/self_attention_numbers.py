@@ -1,8 +1,20 @@
 """Self-attention on X: typed Q, K, V, P and Z."""
 
+import numpy as np
+
+from course_utils.by_hand import practice
 from course_utils.checks.typed import NearMiss, typed_exercise
 
 SWAPPED = "Q = X W_Q, K = X W_K, V = X W_V: each has its own matrix."
+SCALES = {
+    "no-scale": "Your scores are not scaled.",
+    "scaled-by-d": "Your scores are divided by 2, not by the square root of 2.",
+    "scale-of-input-size": "Your scores are divided by the square root of 3, not of 2.",
+}
+RULES = {
+    "softmax-over-columns": "Your softmax runs down the columns, not along the rows.",
+    "softmax-over-everything": "Your softmax runs over all 16 scores at once.",
+}
 
 exercise = typed_exercise(
     "self-attention-numbers",
@@ -63,7 +75,26 @@ exercise = typed_exercise(
             "P is transposed: it has queries in the columns.",
             "Row i of P holds the weights that query i gives to the four keys.",
         ),
+        NearMiss(
+            "weights-transposed",
+            "Z is P^T V: each value is weighed by a column of P.",
+            "Row i of Z is the sum of the values, each times its weight in row i of P.",
+        ),
+        *(
+            NearMiss(
+                f"{scale}-and-{rule}",
+                f"Two things. {SCALES[scale]} {RULES[rule]}",
+                "One step at a time: first the scaled scores, then each row's softmax.",
+            )
+            for scale in SCALES
+            for rule in RULES
+        ),
         NearMiss("keys-mixed", "Z mixes the keys.", "Z = P V: the weights mix the values."),
         NearMiss("queries-mixed", "Z mixes the queries.", "Z = P V: the weights mix the values."),
     ],
+    shares=["P"],
+    follows={
+        "P": (("Q", "K"), lambda Q, K: practice.shares_of(Q @ K.T / np.sqrt(K.shape[1]))),
+        "Z": (("P", "V"), lambda P, V: P @ V),
+    },
 )

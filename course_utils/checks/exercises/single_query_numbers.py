@@ -1,5 +1,6 @@
 """One query on the rows of X: typed scores, probabilities and output."""
 
+from course_utils.by_hand import practice
 from course_utils.checks.typed import NearMiss, typed_exercise
 
 exercise = typed_exercise(
@@ -21,6 +22,11 @@ exercise = typed_exercise(
             "scale-of-length",
             "You divided by the square root of the number of rows of X.",
             "d is the size of one vector: the number of entries of the query.",
+        ),
+        NearMiss(
+            "scale-of-the-example",
+            "You divided by the square root of 2, as in the worked example. There d was 2.",
+            "d is the number of entries of this query.",
         ),
         NearMiss(
             "multiplied-by-sqrt-d",
@@ -59,4 +65,9 @@ exercise = typed_exercise(
             "Use the probabilities as weights.",
         ),
     ],
+    shares=["probabilities"],
+    follows={
+        "probabilities": (("scores",), practice.shares_of),
+        "output": (("probabilities", "X"), lambda weights, X: weights @ X),
+    },
 )

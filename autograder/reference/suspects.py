@@ -1,34 +1,40 @@
-"""Three small transformers with one fault each, for the student to find.
+"""Six small transformers with one fault each, and the record of how they behave once trained.
 
 They reverse strings. All are `torch.nn.Transformer` inside; what differs is how it is wired.
-Which model has which fault is not written here: read their behaviour, not this file.
+Students get the record alone (`course_utils/transformer/suspects.json`), which names no fault:
+
+    python -m autograder.reference.suspects
 """
 
+import json
 import warnings
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import course_utils.transformer
+from autograder.oracles.find_the_bug import ANSWERS
 from course_utils.data.batches import Batch, pad
 from course_utils.data.tokens import END, PAD, START, UNKNOWN
-from course_utils.transformer.bug_choices import FAULTS, REASONS, digest  # noqa: F401 - for notebooks
+from course_utils.training.loop import fit
+from course_utils.transformer.suspects import LETTERS, LINE, LONGER, ORDERS
 
-LETTERS = "abcdefgh"
+RECORD = Path(course_utils.transformer.__file__).with_name("suspects.json")
 FIRST_LETTER = UNKNOWN  # all letters are known, so they begin where it would be
 SIZE, LONGEST = FIRST_LETTER + len(LETTERS), 24
-# For each model, the start of a digest of its letter and its fault.
-_WIRED = {"a": "22928a96bdcb4585", "b": "a20eee297bd1bee4", "c": "edacaedf243df752"}
+LENGTHS, LINES_PER_LENGTH = range(4, 9), 6  # the lengths that they are trained on
+LAST_PLACE = 4  # positions after this one share its vector, in the model with that fault
+EPOCHS, LR = 12, 3e-3
 
 
-def batch_of(lines: list[str]) -> Batch:
+def batch_of(lines: list[str], shifted: bool = True) -> Batch:
     """Lines and their reversals as one padded batch."""
     numbers = [[FIRST_LETTER + LETTERS.index(letter) for letter in line] for line in lines]
-    return Batch(
-        pad(numbers),
-        given=pad([START, *reversed(row)] for row in numbers),
-        wanted=pad([*reversed(row), END] for row in numbers),
-    )
+    answers = [[*reversed(row), END] for row in numbers]
+    given = [[START, *row[:-1]] for row in answers] if shifted else answers
+    return Batch(pad(numbers), given=pad(given), wanted=pad(answers))
 
 
 def draw(count: int, length: int, seed: int) -> list[str]:
@@ -43,7 +49,7 @@ class Reverser(nn.Module):
 
     def __init__(self, fault: str | None = None, d_model: int = 32):
         super().__init__()
-        self._fault = fault
+        self.fault = fault
         self.embedding = nn.Embedding(SIZE, d_model)
         self.positions = nn.Embedding(LONGEST, d_model)
         with warnings.catch_warnings():
@@ -55,7 +61,12 @@ class Reverser(nn.Module):
 
     def _place(self, tokens: Tensor, told: bool) -> Tensor:
         x = self.embedding(tokens)
-        return x + self.positions.weight[: tokens.shape[1]] if told else x
+        if told:
+            places = torch.arange(tokens.shape[1])
+            if self.fault == "positions stop early":
+                places = places.clamp(max=LAST_PLACE)
+            x = x + self.positions(places)
+        return F.dropout(x, 0.25, training=True) if self.fault == "dropout stays on" else x
 
     def forward(self, source: Tensor, given: Tensor) -> Tensor:
         """Logits [B, T, words] for a padded source [B, S] and what the decoder reads [B, T]."""
@@ -63,9 +74,9 @@ class Reverser(nn.Module):
         # True where attention is allowed; torch wants True where it is not.
         causal = torch.ones(length, length, dtype=torch.bool).tril()
         real = source != PAD
-        leaks, blind = self._fault == "the future leaks", self._fault == "attends to padding"
+        leaks, blind = self.fault == "the future leaks", self.fault == "attends to padding"
         x = self.core(
-            self._place(source, self._fault != "no source positions"),
+            self._place(source, self.fault != "no source positions"),
             self._place(given, True),
             tgt_mask=None if leaks else ~causal,
             src_key_padding_mask=None if blind else ~real,
@@ -79,41 +90,39 @@ class Reverser(nn.Module):
         self.eval()
         source = batch_of(lines).source
         tokens = torch.full((len(lines), 1), START)
-        for _ in range(max(map(len, lines)) + 1):
+        for _ in range(len(LONGER) + 1):  # whatever is in the batch
             best = self(source, tokens)[:, -1, END:].argmax(-1) + END
             tokens = torch.cat([tokens, best[:, None]], dim=1)
         return [_text(row) for row in tokens[:, 1:].tolist()]
 
     @torch.no_grad()
     def look(self, line: str, beside: str | None = None) -> dict[str, Tensor]:
-        """Attention maps [heads, T, S] while it copies out the right answer to `line`.
+        """Attention maps [layers * heads, T, S] while it reads what it was trained to read.
 
         With `beside`, both lines are in one batch, so the shorter one is padded.
         """
         self.eval()
-        batch = batch_of([line, *([beside] if beside else [])])
-        maps: dict[str, Tensor] = {}
+        shifted = self.fault != "target not shifted"
+        batch = batch_of([line, *([beside] if beside else [])], shifted)
+        maps: dict[str, list[Tensor]] = {"itself": [], "source": []}
         hooks = []
-        for number, layer in enumerate(self.core.decoder.layers):
-            for name, module in (
-                (f"decoder layer {number}, itself", layer.self_attn),
-                (f"decoder layer {number}, source", layer.multihead_attn),
-            ):
-                hooks += _record(module, name, maps)
+        for layer in self.core.decoder.layers:
+            hooks += _record(layer.self_attn, maps["itself"])
+            hooks += _record(layer.multihead_attn, maps["source"])
         try:
             self(batch.source, batch.given)
         finally:
             for hook in hooks:
                 hook.remove()
-        return maps
+        return {kind: torch.cat(found) for kind, found in maps.items()}
 
 
-def _record(module: nn.MultiheadAttention, name: str, maps: dict) -> list:
+def _record(module: nn.Module, maps: list[Tensor]) -> list:
     def ask(module, args, kwargs):
         return args, kwargs | {"need_weights": True, "average_attn_weights": False}
 
     def keep(module, args, output):
-        maps[name] = output[1][0]
+        maps.append(output[1][0])
 
     return [
         module.register_forward_pre_hook(ask, with_kwargs=True),
@@ -127,18 +136,16 @@ def _text(tokens: list[int]) -> str:
 
 
 def faulty_model(letter: str, seed: int = 0) -> Reverser:
-    """Model "a", "b" or "c", not trained yet."""
-    if letter not in _WIRED:
-        raise ValueError(f"There is no model {letter!r}. There are: {', '.join(_WIRED)}.")
+    """The model called `letter`, not trained yet."""
     torch.manual_seed(seed)
-    return Reverser(next(f for f in FAULTS if digest(letter, f) == _WIRED[letter]))
+    return Reverser(ANSWERS[letter][0])
 
 
-def training_batches(epoch: int, *, batches: int = 40, size: int = 64):
+def training_batches(epoch: int, shifted: bool = True, *, batches: int = 40, size: int = 64):
     """Batches of one length each, so that nothing is padded in training."""
     for number in range(batches):
         seed = 1000 * epoch + number
-        yield batch_of(draw(size, 4 + seed % 5, seed))
+        yield batch_of(draw(size, 4 + seed % 5, seed), shifted)
 
 
 def reversal_loss(model: Reverser, batch: Batch) -> tuple[Tensor, int]:
@@ -146,3 +153,48 @@ def reversal_loss(model: Reverser, batch: Batch) -> tuple[Tensor, int]:
     logits = model(batch.source, batch.given)
     loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
     return loss, batch.words
+
+
+def trained(model: Reverser, epochs: int = EPOCHS) -> list[float]:
+    """Train a model in place; its training loss after each epoch."""
+    shifted = model.fault != "target not shifted"
+    record = fit(
+        model,
+        lambda epoch: list(training_batches(epoch, shifted)),
+        reversal_loss,
+        epochs=epochs,
+        lr=LR,
+        show=False,
+        device="cpu",
+    )
+    return record.column("train_loss")
+
+
+def record_of(letter: str) -> dict:
+    """Everything that is known about one model: losses, what it writes, where it looks."""
+    model = faulty_model(letter)
+    losses = trained(model)
+    lines = [line for n in LENGTHS for line in draw(LINES_PER_LENGTH, n, seed=70 + n)]
+    short = [line for line in lines if len(line) <= len(LINE)]
+    return {
+        "losses": [round(value, 3) for value in losses],
+        "samples": [[line, model.write([line])[0]] for line in lines],
+        "orders": [[line, model.write([line])[0]] for line in ORDERS],
+        "neighbours": [
+            [line, model.write([line])[0], model.write([line, LONGER])[0]] for line in short
+        ],
+        "twice": [[line, model.write([line])[0], model.write([line])[0]] for line in lines],
+        "maps": {
+            kind: {name: found.mul(100).round().int().tolist() for name, found in maps.items()}
+            for kind, maps in (("alone", model.look(LINE)), ("padded", model.look(LINE, LONGER)))
+        },
+    }
+
+
+def main() -> None:
+    records = {letter: record_of(letter) for letter in ANSWERS}
+    RECORD.write_text(json.dumps(records, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

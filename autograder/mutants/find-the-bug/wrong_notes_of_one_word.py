@@ -1,0 +1,15 @@
+# misconception: none
+bug_a, reason_a = "no source positions", "order does not matter"
+bug_b, reason_b = "the future leaks", "low loss, wrong samples"
+bug_c, reason_c = "attends to padding", "neighbours matter"
+bug_d, reason_d = "positions stop early", "long lines fail"
+bug_e, reason_e = "target not shifted", "looks at its own step"
+bug_f, reason_f = "dropout stays on", "calls differ"
+notes = """
+A: obvious
+B: obvious
+C: obvious
+D: obvious
+E: obvious
+F: obvious
+"""
