@@ -5,13 +5,17 @@ import numpy as np
 from course_utils.checks.wire import Ask
 from course_utils.transformer.suspect_choices import digest
 
-# letter: the fault, and every reason of the list that is true of this model because of it
+# letter: the fault, and every reason of the list that is true of this model
 ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a": ("no source positions", ("order does not matter",)),
     "b": ("the future leaks", ("low loss, wrong samples", "looks one step ahead")),
     "c": ("attends to padding", ("neighbours matter",)),
     "d": ("positions stop early", ("long lines fail",)),
-    "e": ("target not shifted", ("low loss, wrong samples", "looks at its own step")),
+    # it writes the same whatever it reads, so the order of the source has no effect either
+    "e": (
+        "target not shifted",
+        ("low loss, wrong samples", "looks at its own step", "order does not matter"),
+    ),
     "f": ("dropout stays on", ("calls differ",)),
 }
 
