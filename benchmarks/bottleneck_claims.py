@@ -73,8 +73,8 @@ def prompt(variant: str, seed: int) -> Figures:
     kind, place = variant.split(": ")
     task = change_case(place=place)
     slots = {"attention": dot_product} if kind == "attention" else {}
-    length, steps = (8, 300) if slots else (4, 800)
-    model, _ = train(task, lengths=[length], steps=steps, seed=seed, **slots)
+    length, steps = (8, 1500) if slots else (4, 3000)
+    model, _ = train(task, lengths=[length], steps=steps, seed=seed, decay=True, **slots)
     return {"characters": accuracy(model, task, length)["characters"]}
 
 

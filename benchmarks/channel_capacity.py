@@ -15,7 +15,8 @@ from statistics import mean
 import torch
 
 from course_utils.measured.tables import measure_missing
-from course_utils.recurrent.channel import CHANNEL, TEST_TEXTS, ChannelPoint, channel_point
+from course_utils.recurrent.capacity import CHANNEL, ChannelPoint
+from course_utils.recurrent.channel import TEST_TEXTS, channel_point
 
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/channel_capacity.py [--refute]"
 BITS, LENGTHS = (4, 8, 16, 32), (2, 4, 6, 8, 12, 16)

@@ -13,35 +13,28 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from dataclasses import dataclass
 from statistics import mean
 
 import torch
 
 from course_utils.data.string_tasks import change_case, epoch_of
-from course_utils.measured import FOLDER
 from course_utils.measured.tables import read_table, write_table
-from course_utils.recurrent.bottleneck import BATCH_SIZE, STEPS_PER_EPOCH, accuracy, train
+from course_utils.recurrent.bottleneck import (
+    BATCH_SIZE,
+    STEPS_PER_EPOCH,
+    StepsPoint,
+    accuracy,
+    train,
+)
+from course_utils.recurrent.bottleneck import STEPS as RESULTS
 from course_utils.recurrent.seq2seq import Seq2Seq, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.loop import fit
 
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/steps_curve.py"
-RESULTS = FOLDER / "steps.csv"
 LENGTH = 6
 HIDDEN = (16, 32, 64, 128)
 STEPS = (500, 1000, 2000, 4000, 10_000)
-
-
-@dataclass(frozen=True)
-class StepsPoint:
-    """The share of characters that a GRU gets right after some steps."""
-
-    schedule: str
-    hidden: int
-    seed: int
-    steps: int
-    share_right: float
 
 
 def with_decay(hidden: int, seed: int, steps: int) -> list[StepsPoint]:

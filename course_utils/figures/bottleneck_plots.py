@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from .chart import Line, line_chart
-from .picture import Picture, from_figure
+from .picture import Picture
 
 DASHES = ("", "6 4", "2 3", "8 3 2 3", "1 5")  # so that no line is told by its colour alone
+
+Cells = Mapping[tuple[str, str], Sequence[float]]  # [row, column]: one share per seed
 
 
 def curves(
@@ -37,22 +40,39 @@ def curves(
     )
 
 
-def tables_of_positions(
-    one_hot: Sequence[Sequence[float]], sines: Sequence[Sequence[float]]
-) -> Picture:
-    """The two tables of positions side by side, a row for each position."""
-    import matplotlib.pyplot as plt
+def steps_chart(points: Sequence[Any], schedule: str) -> Picture:
+    """The share of right characters against the steps of training, a line for each hidden size.
 
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained")
-    for axis, table, title in zip(axes, (one_hot, sines), ("one-hot", "sine"), strict=True):
-        shown = axis.imshow(table, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-        axis.set(title=f"{title}: {len(table)} x {len(table[0])}", xlabel="column")
-    axes[0].set_ylabel("position t")
-    figure.colorbar(shown, ax=axes, label="value")
-    return from_figure(
-        figure,
-        f"Two tables with a row for each of {len(one_hot)} positions. One-hot: a diagonal of ones. "
-        "Sine: columns in pairs, fast waves on the left, ever slower ones to the right.",
+    Each point has the fields schedule, hidden, steps and share_right, as `load_steps()` gives them.
+    """
+    lines = []
+    for hidden in sorted({point.hidden for point in points}):
+        by_steps: dict[int, list[float]] = {}
+        for point in points:
+            if (point.schedule, point.hidden) == (schedule, hidden):
+                by_steps.setdefault(point.steps, []).append(point.share_right)
+        steps = sorted(by_steps)
+        shares = [by_steps[n] for n in steps]
+        lines.append(
+            Line(
+                f"D = {hidden}",
+                steps,
+                [sum(found) / len(found) for found in shares],
+                dash=DASHES[len(lines) % len(DASHES)],
+                markers=True,
+                low=[min(found) for found in shares],
+                high=[max(found) for found in shares],
+            )
+        )
+    ticks = sorted({x for line in lines for x in line.xs if x >= 1000})
+    return line_chart(
+        lines,
+        x_label="steps of training",
+        y_label="characters right, six in a text",
+        x_ticks=[(n, f"{n:,}") for n in ticks],
+        y_ticks=[0, 0.25, 0.5, 0.75, 1],
+        width=560,
+        height=300,
     )
 
 
@@ -64,7 +84,7 @@ def spread(values: Sequence[float]) -> str:
     return f"{mean:.0%} ({min(values):.0%} to {max(values):.0%})"
 
 
-def table(cells: Mapping[tuple[str, str], Sequence[float]], corner: str) -> Picture:
+def table(cells: Cells, corner: str) -> Picture:
     """Runs as a table: `cells[row, column]` holds the accuracies of several seeds."""
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
@@ -86,3 +106,21 @@ def table(cells: Mapping[tuple[str, str], Sequence[float]], corner: str) -> Pict
         f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
     return Picture(markup, "\n".join(words))
+
+
+def results(cells: Cells, stored: Cells, corner: str, budget: str) -> Picture:
+    """A table of what was just measured; in the smoke budget, the stored figures under that name.
+
+    `budget` is the notebook's, or "stored" where nothing is trained in the notebook at all.
+    """
+    if budget in ("smoke", "stored"):
+        seeds = max(len(values) for values in stored.values())
+        note = f"Stored figures of the course's own runs, {seeds} seeds each."
+        if budget == "smoke":
+            note += " The smoke budget trains too little for figures of yours."
+        cells = stored
+    else:
+        seeds = max(len(values) for values in cells.values())
+        note = f"What you just trained, {seeds} seed{'' if seeds == 1 else 's'} each."
+    shown = table(cells, corner)
+    return Picture(f"<p>{note}</p>{shown.html}", f"{note}\n{shown.words}")

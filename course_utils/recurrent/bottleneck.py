@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,41 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils.data.batches import Batch
-from course_utils.data.string_tasks import PROMPTS, Task, change_case, epoch_of
+from course_utils.data.string_tasks import PROMPTS, Task, epoch_of
 from course_utils.measured import FOLDER
-from course_utils.recurrent.seq2seq import Attention, Seq2Seq, evaluate, sequence_loss
+from course_utils.measured.tables import read_table
+from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
 from course_utils.training.loop import fit
 
-GRID = FOLDER / "bottleneck_grid.csv"
-GRID_STEPS = 1000
+STEPS = FOLDER / "steps.csv"
+CLAIMS = FOLDER / "bottleneck_claims.csv"
 BATCH_SIZE = 16
 STEPS_PER_EPOCH = 50
 VALIDATION_SEED = -1  # no training seed is negative, so these lines are drawn apart
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one run of an experiment."""
+
+    experiment: str
+    variant: str
+    seed: int
+    figure: str
+    value: float
+
+
+@dataclass(frozen=True)
+class StepsPoint:
+    """The share of characters that a GRU gets right after some steps."""
+
+    schedule: str
+    hidden: int
+    seed: int
+    steps: int
+    share_right: float
 
 
 def train(
@@ -64,59 +87,23 @@ def accuracy(model: Seq2Seq, task: Task, length: int, lines: int = 256) -> dict[
     return evaluate(model, [task.draw(lines, length, seed=VALIDATION_SEED)])
 
 
-def grid_point(
-    *,
-    cell: str,
-    attention: Attention | None,
-    hidden: int,
-    length: int,
-    seed: int,
-    steps: int = GRID_STEPS,
-) -> dict:
-    """One point of the grid: train on one length, measure on it; the record the explorer draws."""
-    task = change_case()
-    model, _ = train(
-        task,
-        lengths=[length],
-        steps=steps,
-        seed=seed,
-        cell=cell,
-        hidden=hidden,
-        attention=attention,
-    )
-    last_epoch = max(1, steps // min(steps, STEPS_PER_EPOCH)) - 1
-    seen = epoch_of(task, batches=8, size=BATCH_SIZE, lengths=[length], seed=seed)(last_epoch)
-    trained, valid = evaluate(model, seen), accuracy(model, task, length)
-    return {
-        "cell": cell,
-        "attention": attention is not None,
-        "hidden": hidden,
-        "length": length,
-        "seed": seed,
-        "steps": steps,
-        "train_accuracy": round(trained["characters"], 4),
-        "valid_accuracy": round(valid["characters"], 4),
-    }
+def load_steps(path: Path = STEPS) -> list[StepsPoint]:
+    """The measured runs of accuracy against steps; `benchmarks/steps_curve.py` made them."""
+    return read_table(path, StepsPoint)
 
 
-def load_grid(path: Path = GRID) -> list[dict]:
-    """The measured grid, one record per run; `benchmarks/bottleneck_grid.py` made it."""
-    if not path.exists():
-        raise FileNotFoundError(
-            f"The grid of results is not at {path}. Install the course again, or run "
-            "`python benchmarks/bottleneck_grid.py`."
-        )
-    kinds: dict[str, Callable[[str], Any]] = {
-        "cell": str,
-        "attention": lambda text: text == "True",
-        "train_accuracy": float,
-        "valid_accuracy": float,
-    }
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            {key: kinds.get(key, int)(value) for key, value in row.items()}
-            for row in csv.DictReader(file)
-        ]
+def load_measured(experiment: str, path: Path = CLAIMS) -> dict[tuple[str, str], list[float]]:
+    """The figures of one experiment, a value per seed; `benchmarks/bottleneck_claims.py` made them.
+
+    The keys are (variant, figure), such as ("vanilla: start", "characters").
+    """
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in read_table(path, Figure):
+        if row.experiment == experiment:
+            found.setdefault((row.variant, row.figure), []).append(row.value)
+    if not found:
+        raise ValueError(f"{path.name} has no experiment {experiment!r}.")
+    return found
 
 
 def alignment(model: Seq2Seq, task: Task, length: int, lines: int = 64) -> float:

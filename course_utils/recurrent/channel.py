@@ -8,62 +8,17 @@ such bound: 32 of them have room for far more than any text here.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils.measured import FOLDER
+from course_utils.recurrent.capacity import ALPHABET, ChannelPoint, bound, keep_the_first
 from course_utils.training.devices import seed_everything
 from course_utils.training.loop import fit
 
-# Written by benchmarks/channel_capacity.py.
-CHANNEL = FOLDER / "channel.csv"
-ALPHABET = 16  # four bits per symbol
 BATCH_SIZE = 128
 TEST_TEXTS = 2000
 EPOCHS = 10
-
-
-# --- what information theory allows ----------------------------------------------------------
-
-
-def bits_needed(share: float, alphabet: int = ALPHABET) -> float:
-    """The least bits per symbol with which a share of the symbols can be right.
-
-    log2 A - H(p) - (1 - p) log2(A - 1): all that is to be known about a symbol, less what may
-    stay open where a share 1 - p is wrong.
-    """
-    wrong = 1 - share
-    doubt = sum(-p * math.log2(p) for p in (share, wrong) if p > 0)
-    return math.log2(alphabet) - doubt - wrong * math.log2(alphabet - 1)
-
-
-def bound(bits_per_symbol: float, alphabet: int = ALPHABET) -> float:
-    """The largest share of symbols that any code can get right, however long it was trained."""
-    if bits_per_symbol >= math.log2(alphabet):
-        return 1.0
-    low, high = 1 / alphabet, 1.0  # guessing needs no bits, and `bits_needed` grows from there
-    for _ in range(60):
-        middle = (low + high) / 2
-        if bits_needed(middle, alphabet) <= bits_per_symbol:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def keep_the_first(bits: int, length: int, alphabet: int = ALPHABET) -> float:
-    """The share right with the plainest code: pass on the first symbols whole, guess the rest.
-
-    Bits that do not make a whole symbol say in which part of the alphabet the next one is.
-    """
-    whole, left = divmod(bits, math.log2(alphabet))
-    if whole >= length:
-        return 1.0
-    return (whole + 2**left / alphabet + (length - whole - 1) / alphabet) / length
 
 
 # --- the models ------------------------------------------------------------------------------
@@ -134,22 +89,6 @@ MODELS: dict[str, type[OneMessage] | type[MessagePerSymbol]] = {
 
 
 # --- one measured point ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ChannelPoint:
-    """One trained model: its size, its training, and the share of symbols it gets right."""
-
-    model: str
-    bits: int
-    length: int
-    bits_per_symbol: float
-    steps: int
-    seed: int
-    share_right: float
-    bound: float
-    keep_the_first: float
-    seconds: float
 
 
 def draw(texts: int, length: int, alphabet: int, seed: int) -> Tensor:

@@ -1,22 +1,24 @@
-"""How accuracy falls with length when one hidden state must hold the whole source."""
+"""How much of a text comes through a message of n bits, below the line that no code can cross."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import mean
 
-import numpy as np
-
-from course_utils.figures.chart import Line, heat_table, line_chart
+from course_utils.figures.chart import Line, line_chart
 from course_utils.figures.picture import Picture
 from course_utils.figures.theme import SERIES
+from course_utils.recurrent.capacity import ChannelPoint, bound, keep_the_first
 
-from .view import Explorer, menu
+from .view import Explorer, menu, tick
 
-_FIELDS = ("cell", "attention", "hidden", "length", "seed", "train_accuracy", "valid_accuracy")
+ALL = 0
+ONE_MESSAGE, ATTENTION = "one message", "attention"
+PER_SYMBOL = 8  # the bits of a message for each symbol that are drawn with attention
 
 
 @dataclass(frozen=True)
-class Point:
-    """One hidden size at one length: the mean over seeds and its spread."""
+class Measured:
+    """One length: the mean over seeds and its spread."""
 
     length: int
     mean: float
@@ -27,174 +29,120 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class BottleneckState:
-    """Measured runs, and which of them are drawn."""
+    """Measured runs, and which of them are drawn; `bits` is 0 for all sizes of the message."""
 
-    records: tuple[Mapping, ...]
-    cell: str
-    attention: str = "both"
-    measure: str = "valid_accuracy"
+    runs: tuple[ChannelPoint, ...]
+    bits: int = ALL
+    steps: int = 1000
+    attention: bool = False
 
     def __post_init__(self) -> None:
-        if not self.records:
-            raise ValueError("There are no runs to draw: grid_data is empty.")
-        for number, record in enumerate(self.records, 1):
-            missing = [name for name in _FIELDS if name not in record]
-            if missing:
-                raise ValueError(f"Run {number} has no {' and no '.join(missing)}.")
+        if not self.runs:
+            raise ValueError("There are no runs to draw: the list is empty.")
 
     @property
-    def cells(self) -> list[str]:
-        return sorted({record["cell"] for record in self.records})
+    def sizes(self) -> list[int]:
+        return sorted({run.bits for run in self.runs if run.model == ONE_MESSAGE})
 
     @property
-    def attentions(self) -> list[bool]:
-        wanted = {"with": [True], "without": [False], "both": [True, False]}[self.attention]
-        there = {bool(record["attention"]) for record in self.records if self._is_cell(record)}
-        return [value for value in wanted if value in there]
-
-    @property
-    def hidden_sizes(self) -> list[int]:
-        return sorted({record["hidden"] for record in self.records if self._is_cell(record)})
+    def drawn_sizes(self) -> list[int]:
+        return self.sizes if self.bits == ALL else [self.bits]
 
     @property
     def lengths(self) -> list[int]:
-        return sorted({record["length"] for record in self.records if self._is_cell(record)})
+        return sorted({run.length for run in self.runs})
 
-    def _is_cell(self, record: Mapping) -> bool:
-        return record["cell"] == self.cell
-
-    def points(self, hidden: int, attention: bool) -> list[Point]:
-        """Accuracy against length, over all seeds."""
-        points = []
+    def measured(self, model: str, bits: int) -> list[Measured]:
+        """The share of right symbols for each length, over all seeds."""
+        found = []
         for length in self.lengths:
-            found = [
-                float(record[self.measure])
-                for record in self.records
-                if self._is_cell(record)
-                and record["hidden"] == hidden
-                and bool(record["attention"]) is attention
-                and record["length"] == length
+            key = (model, bits, length, self.steps)
+            shares = [
+                r.share_right for r in self.runs if (r.model, r.bits, r.length, r.steps) == key
             ]
-            if found:
-                points.append(
-                    Point(length, float(np.mean(found)), min(found), max(found), len(found))
-                )
-        return points
+            if shares:
+                found.append(Measured(length, mean(shares), min(shares), max(shares), len(shares)))
+        return found
 
 
-def _line_name(hidden: int, attention: bool, both: bool) -> str:
-    return f"{hidden}{' attention' if attention else ' no attention'}" if both else f"{hidden}"
-
-
-def _drawn(state: BottleneckState) -> list[tuple[str, int, bool, list[Point]]]:
-    """The lines that have points: name, number of the hidden size, attention, points."""
-    both = len(state.attentions) == 2
-    every = [
-        (_line_name(hidden, attention, both), number, attention, state.points(hidden, attention))
-        for attention in state.attentions
-        for number, hidden in enumerate(state.hidden_sizes)
-    ]
-    return [entry for entry in every if entry[-1]]
-
-
-def _cell(point: Point | None) -> str:
-    if point is None:
-        return "–"
-    spread = f" ± {(point.high - point.low) / 2:.2f}" if point.seeds > 1 else ""
-    return f"{point.mean:.2f}{spread}"
-
-
-def _table(state: BottleneckState) -> str:
-    names, means, texts = [], [], []
-    for name, _, _, points in _drawn(state):
-        by_length = {point.length: point for point in points}
-        found = [by_length.get(length) for length in state.lengths]
-        names.append(name)
-        means.append([point.mean if point else np.nan for point in found])
-        texts.append([_cell(point) for point in found])
-    return heat_table(
-        "accuracy: hidden size (row) by length (column), mean ± half the spread over seeds",
-        means,
-        names,
-        [str(length) for length in state.lengths],
-        texts=texts,
-        highest=1.0,
+def _learned(name: str, points: Sequence[Measured], series: int) -> Line:
+    return Line(
+        name,
+        [point.length for point in points],
+        [point.mean for point in points],
+        series,
+        markers=True,
+        low=[point.low for point in points],
+        high=[point.high for point in points],
     )
 
 
-def _chart(state: BottleneckState, measure: str, words: str) -> str:
-    both = len(state.attentions) == 2
-    lines = [
-        Line(
-            name,
-            [point.length for point in points],
-            [point.mean for point in points],
-            number % SERIES + 1,
-            "" if attention or not both else "6 4",
-            markers=True,
-            low=[point.low for point in points],
-            high=[point.high for point in points],
-        )
-        for name, number, attention, points in _drawn(state)
-    ]
-    return line_chart(
-        lines,
-        x_ticks=[(length, str(length)) for length in state.lengths],
-        y_ticks=[0, 0.25, 0.5, 0.75, 1],
-        x_label="length of the source",
-        y_label=f"{measure} accuracy, {state.cell}; a line for each hidden size",
-        words=words,
-        width=560,
-        height=320,
-    ).html
+def _lines(state: BottleneckState) -> list[Line]:
+    """Per size of the message: what was learned, and dashed above it what is possible."""
+    dense = [n / 4 for n in range(4 * state.lengths[0], 4 * state.lengths[-1] + 1)]
+    lines = []
+    for bits in state.drawn_sizes:
+        series = state.sizes.index(bits) % SERIES + 1
+        lines.append(_learned(f"{bits} bits", state.measured(ONE_MESSAGE, bits), series))
+        line = [bound(bits / length) for length in dense]
+        lines.append(Line(f"line, {bits} bits", dense, line, series, "6 4"))
+        if state.bits != ALL:
+            whole = [keep_the_first(bits, length) for length in state.lengths]
+            lines.append(Line("keep the first", state.lengths, whole, SERIES, "2 3"))
+    if state.attention:
+        points = state.measured(ATTENTION, PER_SYMBOL)
+        lines.append(_learned("attention", points, len(state.sizes) % SERIES + 1))
+    return [line for line in lines if line.xs]
 
 
 def bottleneck_picture(state: BottleneckState) -> Picture:
-    """Accuracy against length as lines and as a table."""
-    drawn = _drawn(state)
-    if not drawn:
+    """The share of right symbols against the length of the text."""
+    lines = _lines(state)
+    learned = [line for line in lines if line.markers]
+    if not learned:
         words = "No run fits this choice."
         return Picture(f"<p>{words}</p>", f"Bottleneck explorer. {words}")
-    told = [
-        f"hidden {name}: {points[0].mean:.2f} at length {points[0].length}, "
-        f"{points[-1].mean:.2f} at length {points[-1].length}"
-        for name, _, _, points in drawn
-    ]
-    measure = "validation" if state.measure == "valid_accuracy" else "training"
-    words = f"{state.cell}, {measure} accuracy: " + "; ".join(told) + "."
-    seeds = sorted({point.seeds for *_, points in drawn for point in points})
-    few, most = seeds[0], seeds[-1]
-    count = f"{few} to {most} seeds" if few < most else f"{most} seed{'s' * (most > 1)}"
-    note = f"Bands: smallest to largest of {count}."
-    if len(state.attentions) == 2:
-        note = f"Dashed lines: without attention. {note}"
-    chart = _chart(state, measure, words)
-    body = f'{chart}<p class="cw-quiet">{note}</p>{_table(state)}'
-    return Picture(body, f"Bottleneck explorer. {words}")
+    told = "; ".join(
+        f"{line.label}: {line.ys[0]:.0%} of {line.xs[0]} symbols, {line.ys[-1]:.0%} of {line.xs[-1]}"
+        for line in learned
+    )
+    seeds = {
+        point.seeds for bits in state.drawn_sizes for point in state.measured(ONE_MESSAGE, bits)
+    }
+    note = (
+        f"{state.steps:,} steps; seeds per point: {max(seeds, default=1)}, bands from the lowest to "
+        "the highest. Dashed: the line that no code can cross."
+    )
+    if state.attention:
+        note += f" With attention there is a message of {PER_SYMBOL} bits for each symbol."
+    words = f"{told}. {note}"
+    chart = line_chart(
+        lines,
+        x_ticks=[(length, str(length)) for length in state.lengths],
+        y_ticks=[0, 0.25, 0.5, 0.75, 1],
+        x_label="symbols in the text",
+        y_label="share of symbols right",
+        words=words,
+        width=600,
+        height=330,
+    )
+    return Picture(f'{chart.html}<p class="cw-quiet">{note}</p>', f"Bottleneck explorer. {words}")
 
 
 class BottleneckExplorer(Explorer):
     title = "Bottleneck explorer"
 
 
-def bottleneck_explorer(grid_data: Sequence[Mapping]) -> BottleneckExplorer:
-    """Draw accuracy against length for each hidden size.
-
-    grid_data is a list of runs, each a dict with cell, attention (True or False), hidden, length,
-    seed, train_accuracy and valid_accuracy (accuracies from 0 to 1).
-    """
-    records = tuple(grid_data)
-    cell = records[0].get("cell", "") if records else ""
-    state = BottleneckState(records, cell)
-    choices = ["both", "without", "with"]
+def bottleneck_explorer(runs: Sequence[ChannelPoint]) -> BottleneckExplorer:
+    """Draw how many symbols come through messages of several sizes; `load_channel()` gives runs."""
+    state = BottleneckState(tuple(runs))
+    sizes = [("all sizes", ALL), *((f"{bits} bits", bits) for bits in state.sizes)]
+    lengths = sorted({run.steps for run in runs})
     controls = {
-        "cell": menu("Cell", state.cells, "150px", cell),
-        "attention": menu("Attention", choices, "180px", state.attention),
-        "measure": menu(
-            "Accuracy on",
-            [("validation", "valid_accuracy"), ("training", "train_accuracy")],
-            "200px",
-            state.measure,
-        ),
+        "bits": menu("Message", sizes, "190px", ALL),
+        "steps": menu("Steps", [(f"{n:,}", n) for n in lengths], "170px", lengths[0]),
+        "attention": tick("with attention", "160px"),
     }
-    return BottleneckExplorer(state, controls, bottleneck_picture)
+    return BottleneckExplorer(
+        BottleneckState(tuple(runs), steps=lengths[0]), controls, bottleneck_picture
+    )

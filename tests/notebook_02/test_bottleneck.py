@@ -7,14 +7,15 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.data.string_tasks import change_case
-from course_utils.figures.bottleneck_plots import curves, spread, table, tables_of_positions
+from course_utils.figures.bottleneck_plots import curves, results, spread, steps_chart, table
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
 from course_utils.recurrent import bottleneck
 from course_utils.recurrent.bottleneck import (
+    StepsPoint,
     accuracy,
     alignment,
     gradient_by_step,
-    load_grid,
+    load_measured,
     probe_bottleneck,
     train,
 )
@@ -106,11 +107,6 @@ def test_a_spread_tells_mean_lowest_and_highest():
     assert spread([1.0]) == "100%"
 
 
-def test_a_missing_grid_is_answered_with_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match="The grid of results is not at"):
-        load_grid(tmp_path / "nothing.csv")
-
-
 @pytest.mark.parametrize("picture", [one_to_one(), encoder_decoder(), encoder_decoder(True)])
 def test_drawings_carry_their_words_and_stay_inside_their_frame(picture):
     assert 'role="img"' in picture.html and len(picture.words) > 100
@@ -124,7 +120,35 @@ def test_drawings_carry_their_words_and_stay_inside_their_frame(picture):
 def test_plots_and_tables_have_a_text_alternative():
     plot = curves({"a": [0.1, 0.9]}, [1, 2], x_label="length", y_label="accuracy")
     assert 'aria-label="accuracy against length. a: from 0.1 to 0.9."' in plot.html
-    assert "diagonal of ones" in tables_of_positions([[1.0]], [[0.0, 1.0]]).html
     shown = table({("row", "x"): [0.2, 0.4], ("row", "y"): [1.0]}, "what")
     assert "30% (20% to 40%)" in shown.html
     assert shown.words == "row: x 30% (20% to 40%), y 100%"
+
+
+def test_smoke_shows_stored_figures_and_says_so():
+    mine, stored = {("a", "x"): [0.1]}, {("a", "x"): [0.8, 0.9]}
+    smoke = results(mine, stored, "what", "smoke")
+    assert "Stored figures of the course's own runs, 2 seeds each." in smoke.words
+    assert "85% (80% to 90%)" in smoke.html and "10%" not in smoke.html
+    quick = results(mine, stored, "what", "quick")
+    assert "What you just trained, 1 seed each." in quick.words and "10%" in quick.html
+    assert "85%" not in quick.html
+
+
+def test_the_curve_of_steps_has_a_line_with_its_spread_for_each_size():
+    points = [
+        StepsPoint("decay", hidden, seed, steps, hidden / 100 + seed / 10)
+        for hidden in (16, 32)
+        for seed in (0, 1)
+        for steps in (1000, 2000)
+    ] + [StepsPoint("constant", 64, 0, 1000, 0.9)]
+    chart = steps_chart([p for p in points if p.schedule == "decay"], "decay")
+    assert chart.html.count("<polyline") == 2 and chart.html.count("<polygon") == 2
+    assert "D = 16: from 0.21 to 0.21" in chart.words and "D = 64" not in chart.words
+
+
+def test_stored_figures_come_by_variant_with_a_value_per_seed():
+    found = load_measured("placing")
+    assert len(found["one-hot", "weight"]) == 5
+    with pytest.raises(ValueError, match="no experiment 'nothing'"):
+        load_measured("nothing")

@@ -7,15 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils.recurrent.channel import (
-    MessagePerSymbol,
-    OneMessage,
-    bits_needed,
-    bound,
-    channel_point,
-    keep_the_first,
-    to_bits,
-)
+from course_utils.recurrent.capacity import bits_needed, bound, keep_the_first
+from course_utils.recurrent.channel import MessagePerSymbol, OneMessage, channel_point, to_bits
 
 
 @pytest.mark.parametrize(("bits", "share"), [(2, 0.71), (1, 0.49), (4, 1.0), (9, 1.0)])

@@ -1,13 +1,14 @@
 """What notebook 02 says in words holds for five seeds, and the stored figures can be made again."""
 
-import csv
 import importlib.util
 from pathlib import Path
 
 import pytest
 import torch
 
-from course_utils.recurrent.bottleneck import GRID, load_grid
+from course_utils.recurrent.bottleneck import load_steps
+from course_utils.recurrent.capacity import load_channel
+from course_utils.recurrent.channel import TEST_TEXTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +21,7 @@ def command(name):
     return module
 
 
-claims, grid = command("bottleneck_claims"), command("bottleneck_grid")
+claims = command("bottleneck_claims")
 
 
 @pytest.fixture(autouse=True)
@@ -42,20 +43,9 @@ def measured(experiment, variant, figure):
     return list(found.values())
 
 
-def test_no_run_stands_twice_and_all_figures_are_shares():
-    with GRID.open(newline="") as file:
-        header = next(csv.reader(file))
-    assert tuple(header) == grid.FIELDS
-    keys = [tuple(record[key] for key in grid.KEY) for record in load_grid()]
-    assert len(keys) == len(set(keys))
-    assert all(0 <= r[k] <= 1 for r in load_grid() for k in ("train_accuracy", "valid_accuracy"))
+def test_no_run_is_there_twice():
     lines = [(r["experiment"], r["variant"], r["seed"], r["figure"]) for r in claims.load()]
     assert len(lines) == len(set(lines))
-
-
-def test_the_grid_holds_every_run():
-    keys = {tuple(record[key] for key in grid.KEY) for record in load_grid()}
-    assert keys == set(grid.settings())
 
 
 def test_all_five_seeds_are_measured():
@@ -112,46 +102,33 @@ def test_a_recurrent_encoder_removes_spaces_without_a_blank_and_both_lose_beyond
         assert all(a > b for a, b in zip(inside, outside))
 
 
-def test_the_vanilla_rnn_fails_at_length_eight_whatever_its_size():
-    runs = [
-        record
-        for record in load_grid()
-        if (record["cell"], record["attention"]) == ("rnn", False) and record["length"] >= 8
-    ]
-    assert {record["hidden"] for record in runs} == set(grid.HIDDEN)
-    for record in runs:
-        assert record["valid_accuracy"] < 0.35
-        assert abs(record["valid_accuracy"] - record["train_accuracy"]) < 0.06
+def test_more_steps_do_what_a_larger_state_does():
+    def after(hidden, steps):
+        key = ("decay", hidden, steps)
+        return [r.share_right for r in load_steps() if (r.schedule, r.hidden, r.steps) == key]
+
+    assert max(after(32, 1000)) < min(after(128, 1000))
+    assert min(after(32, 10_000)) > 0.8
 
 
-def test_the_hidden_size_of_the_gru_matters_at_length_six():
-    found = {hidden: [] for hidden in grid.HIDDEN}
-    for record in load_grid():
-        if (record["cell"], record["attention"], record["length"]) == ("gru", False, 6):
-            found[record["hidden"]].append(record["valid_accuracy"])
-    assert max(found[32]) < min(found[64]) < max(found[64]) + 0.1 < min(found[128])
+def test_no_run_crosses_the_line_and_the_cliff_moves_with_the_bits():
+    one = [r for r in load_channel() if r.model == "one message"]
+    for run in one:
+        scatter = (run.bound * (1 - run.bound) / (TEST_TEXTS * run.length)) ** 0.5
+        assert run.share_right <= run.bound + 4 * scatter
+    for bits, fits in ((8, 2), (16, 4)):
+        shares = {
+            n: [r.share_right for r in one if (r.bits, r.length) == (bits, n)]
+            for n in (fits, 2 * fits)
+        }
+        assert min(shares[fits]) > 0.95
+        assert max(shares[2 * fits]) < 0.4
 
 
-def test_attention_does_the_lengths_that_the_bottleneck_can_not():
-    found = {True: [], False: []}
-    for record in load_grid():
-        if record["length"] == 12:
-            found[record["attention"]].append((record["hidden"], record["valid_accuracy"]))
-    assert min(valid for hidden, valid in found[True] if hidden > 32) > 0.95
-    # With 32 units one seed of the vanilla RNN was still on its way after 1000 steps (73%).
-    assert min(valid for _, valid in found[True]) > 2 * max(valid for _, valid in found[False])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "setting", [("rnn", False, 32, 2, 0), ("rnn", False, 64, 8, 0), ("rnn", True, 32, 4, 0)]
-)
-def test_a_part_of_the_grid_measured_again_agrees(setting):
-    again = grid.measure(setting)
-    stored = next(r for r in load_grid() if tuple(r[key] for key in grid.KEY) == setting)
-    assert again["steps"] == stored["steps"]
-    # On the machine that made the file they are equal; elsewhere rounding takes other paths.
-    assert again["valid_accuracy"] == pytest.approx(stored["valid_accuracy"], abs=0.08)
+def test_with_attention_what_is_carried_grows_with_the_text():
+    runs = [r for r in load_channel() if (r.model, r.bits) == ("attention", 8)]
+    assert {r.length for r in runs} == {2, 4, 8, 16}
+    assert min(r.share_right for r in runs) > 0.99
 
 
 @pytest.mark.slow

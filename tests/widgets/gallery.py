@@ -2,18 +2,14 @@
 
 DATA = """\
 import numpy as np
+from course_utils.recurrent import load_channel
 from course_utils.widgets import *
 
 rng = np.random.default_rng(0)
 weights = rng.dirichlet(np.full(7, 0.4), size=(2, 6))
 source = "eine Familie spaziert durch einen Park .".split()
 target = "a family walks through a park".split()
-grid_data = [
-    {"cell": cell, "attention": attention, "hidden": hidden, "length": length, "seed": seed,
-     "train_accuracy": 0.99, "valid_accuracy": 0.97 if attention else min(0.95, hidden / length / 8 + 0.03 * seed)}
-    for cell in ("gru", "rnn") for attention in (True, False)
-    for hidden in (8, 16, 32, 64) for length in (5, 10, 20, 30) for seed in range(3)
-]
+channel_runs = load_channel()
 words = ["a", "family", "walks", "through", "park", "people"]
 steps = [[{"token": words[i], "score": -0.4 - i, "kept": i < 3} for i in range(5)]]
 for step in range(1, 9):
@@ -42,7 +38,7 @@ CELLS = {
     "position": "position_explorer()",
     "attention_map": 'attention_map(weights, source, target, title="German to English", head=-2)',
     "attention_row": "rows = attention_map(weights, source, target)\nrows._step(1)\nrows",
-    "bottleneck": "bottleneck_explorer(grid_data)",
+    "bottleneck": "bottleneck_explorer(channel_runs)",
     "beam": "beam_tree(steps)",
     "predict": 'predict("which", "Which model learns to copy first?", ["RNN", "attention"])',
     "revealed": 'guess = predict("length-16", "How many strings of 16 symbols come out right?", '

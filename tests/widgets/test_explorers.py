@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from course_utils.recurrent.capacity import ChannelPoint
 from course_utils.widgets import (
     attention_map,
     attention_map_html,
@@ -191,43 +192,44 @@ def test_weights_that_can_not_be_drawn_are_refused_in_a_sentence(weights, says):
 # Bottleneck ----------------------------------------------------------------------------------
 
 
+def channel_run(model, bits, length, steps, seed, share):
+    return ChannelPoint(model, bits, length, bits / length, steps, seed, share, 1.0, 1.0, 0.0)
+
+
 def runs():
-    return [
-        {
-            "cell": cell,
-            "attention": attention,
-            "hidden": hidden,
-            "length": length,
-            "seed": seed,
-            "train_accuracy": 0.9,
-            "valid_accuracy": 0.8 if attention else hidden / length / 10 + 0.02 * seed,
-        }
-        for cell in ("gru", "rnn")
-        for attention in (True, False)
-        for hidden in (8, 16)
-        for length in (4, 8)
+    one = [
+        channel_run(
+            "one message", bits, length, steps, seed, min(1, bits / length / 10) + seed / 50
+        )
+        for bits in (8, 16)
+        for length in (2, 4)
+        for steps in (1000, 10_000)
         for seed in (0, 1, 2)
     ]
+    return one + [channel_run("attention", 8, length, 1000, 0, 1.0) for length in (2, 4)]
 
 
-def test_the_bottleneck_shows_mean_and_spread_over_seeds():
+def test_the_bottleneck_shows_mean_and_spread_over_seeds_below_its_line():
     view = bottleneck_explorer(runs())
-    point = view.state.points(8, False)[0]
+    point = view.state.measured("one message", 8)[1]
     assert (point.length, point.seeds) == (4, 3)
     assert point.mean == pytest.approx(0.22) and point.high - point.low == pytest.approx(0.04)
-    assert "0.22 ± 0.02" in view.html and view.html.count("<polyline") == 4
-    assert "Dashed lines: without attention" in view.html
-    view._controls["attention"].value = "with"
-    assert view.html.count("<polyline") == 2 and "Dashed" not in view.html
-    view._controls["measure"].value = "train_accuracy"
-    assert "0.90 ± 0.00" in view.html
+    assert view.html.count("<polyline") == 4  # two sizes, each with its line
+    assert "8 bits: 42% of 2 symbols, 22% of 4" in view.kept.words
+    view._controls["attention"].value = True
+    assert view.html.count("<polyline") == 5 and "attention: 100% of 2 symbols" in view.kept.words
+    view._controls["bits"].value = 16
+    assert "line, 16 bits" in view.html and "keep the first" in view.html
+    assert "8 bits:" not in view.kept.words
 
 
-def test_a_run_without_a_field_and_an_empty_list_are_refused_in_a_sentence():
+def test_a_choice_without_runs_and_an_empty_list_are_told_in_a_sentence():
     with pytest.raises(ValueError, match="empty"):
         bottleneck_explorer([])
-    with pytest.raises(ValueError, match="Run 1 has no hidden"):
-        bottleneck_explorer([{k: v for k, v in runs()[0].items() if k != "hidden"}])
+    view = bottleneck_explorer([run for run in runs() if run.bits == 8 or run.steps == 1000])
+    view._controls["bits"].value = 16
+    view._controls["steps"].value = 10_000
+    assert "No run fits this choice." in view.html
 
 
 # Beam tree -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import ipywidgets
 import numpy as np
 import pytest
 
+from course_utils.recurrent.capacity import ChannelPoint
 from course_utils.widgets import (
     CHALLENGES,
     PRESETS,
@@ -21,15 +22,7 @@ from course_utils.widgets import (
     softmax_explorer,
 )
 
-RUN = {
-    "cell": "gru",
-    "attention": True,
-    "hidden": 8,
-    "length": 4,
-    "seed": 0,
-    "train_accuracy": 1.0,
-    "valid_accuracy": 0.9,
-}
+RUN = ChannelPoint("one message", 8, 4, 2.0, 1000, 0, 0.3, 0.7, 0.5, 1.0)
 VIEWS = {
     "attention_editor": attention_editor,
     "attention_map": lambda: attention_map([[0.2, 0.8]], ["a", "b"], ["c"]),

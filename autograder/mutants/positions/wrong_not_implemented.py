@@ -1,10 +1,3 @@
 # misconception: none
-import torch
-
-
 def one_hot_positions(T):
-    raise NotImplementedError()
-
-
-def sine_positions(T, d):
     raise NotImplementedError()

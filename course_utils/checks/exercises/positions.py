@@ -1,29 +1,19 @@
-"""positions: one-hot rows, and sines and cosines of t / 10000^(2i/d), as two functions."""
+"""positions: a table of one-hot rows."""
 
 import numpy as np
 
-from course_utils.checks.exercises import positional_encoding
 from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, same
 from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.wire import Ask
 
-ONE_HOT = {"hot main": 5, "hot long": 12, "hot one": 1}
-SINES = {"sine main": (7, 6), "sine long": (40, 10), "sine one": (1, 4), "sine pair": (9, 2)}
-EVEN = "sine_positions: even columns are sines"
+LENGTHS = {"hot main": 5, "hot long": 12, "hot one": 1}
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
-    drawn = {"sine drawn": (int(rng.integers(10, 30)), 2 * int(rng.integers(6, 12)))}
-    lengths = ONE_HOT | {"hot drawn": int(rng.integers(13, 40))}
+    lengths = LENGTHS | {"hot drawn": int(rng.integers(13, 40))}
     return [
-        *(
-            Ask(label, "call", {"target": "one_hot_positions", "args": [T]})
-            for label, T in lengths.items()
-        ),
-        *(
-            Ask(label, "call", {"target": "sine_positions", "args": [T, d]})
-            for label, (T, d) in (SINES | drawn).items()
-        ),
+        Ask(label, "call", {"target": "one_hot_positions", "args": [T]})
+        for label, T in lengths.items()
     ]
 
 
@@ -34,10 +24,6 @@ def read_one_hot(e: Evidence, label: str) -> list[np.ndarray]:
     if array is not None and array.shape == (T, T) and array.dtype.kind in "iub":
         return [array.astype(float)]
     return e.outputs(label, (T, T))
-
-
-def read_sines(e: Evidence, label: str) -> list[np.ndarray]:
-    return e.outputs(label, tuple(e.args(label)))
 
 
 def one_hot_matches(e: Evidence) -> None:
@@ -62,31 +48,10 @@ def one_hot_matches(e: Evidence) -> None:
         )
 
 
-def columns_match(start: int, what: str):
-    def holds(e: Evidence) -> None:
-        for label in e.labels("sine"):
-            same(
-                e.expected(label)["right/0"][:, start::2],
-                read_sines(e, label)[0][:, start::2],
-                1e-4,  # float32 angles of long tables are that exact
-                f"The {what} are wrong.",
-                "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d); i and t count from 0.",
-                ("position t", "pair i"),
-            )
-
-    return holds
-
-
 exercise = Check(
     id="positions",
     asks=asks,
-    properties=(
-        Property("one_hot_positions: row t has its 1 in column t", 1, one_hot_matches),
-        Property(EVEN, 1, columns_match(0, "even columns (sines)")),
-        Property(
-            "sine_positions: odd columns are cosines", 1, columns_match(1, "odd columns (cosines)")
-        ),
-    ),
+    properties=(Property("row t has its 1 in column t", 1, one_hot_matches),),
     misconceptions=(
         Misconception(
             "one-hot-backwards",
@@ -108,17 +73,7 @@ exercise = Check(
             "The hot number of row t is t, not 1.",
             "One-hot means 1 at the place and 0 elsewhere.",
         ),
-        # The same table with the same mistakes as in notebook 05.
-        *positional_encoding.exercise.misconceptions,
     ),
-    choices=(
-        (
-            "one-hot-backwards",
-            "one-hot-shifted",
-            "thermometer",
-            "index-for-one",
-        ),
-        *positional_encoding.exercise.choices,
-    ),
+    choices=(("one-hot-backwards", "one-hot-shifted", "thermometer", "index-for-one"),),
     fits=fits_everywhere(),
 )

@@ -3,7 +3,8 @@
 Options (those not given are left out):
     target   the name of the function or class
     init     constructor arguments; given for classes only
-    args     positional arguments of the call: arrays, numbers, text, None
+    args     positional arguments of the call: arrays, numbers, text, None; {"bilinear": M} is a
+             function score(query [B, D], keys [B, S, D]) -> q^T M k_s [B, S]
     kwargs   named arguments of the call
     fill     how the parameters are refilled before the call (see `refill`)
     eval     switch the module to evaluation first, as `.eval()` does
@@ -76,6 +77,9 @@ def _fresh(arguments: list) -> list:
 
 
 def to_argument(value, precision: torch.dtype, options: dict):
+    if isinstance(value, dict):
+        matrix = torch.from_numpy(value["bilinear"].copy()).to(precision)
+        return lambda query, keys: torch.einsum("...d,de,...se->...s", query, matrix, keys)
     if not isinstance(value, np.ndarray) or options.get("as_numpy"):
         return value.copy() if isinstance(value, np.ndarray) else value
     tensor = torch.from_numpy(value.copy())

@@ -1,0 +1,20 @@
+# misconception: keys-for-values
+import torch
+
+
+def attention(query, keys, values, score):
+    weights = torch.softmax(score(query, keys), dim=-1)
+    return (weights[:, :, None] * keys).sum(dim=1), weights
+
+
+def dot_score(query, keys):
+    return (keys @ query[:, :, None]).squeeze(-1)
+
+
+def additive_score(query, keys, W, U, v):
+    return torch.tanh((query @ W.T)[:, None] + keys @ U.T) @ v
+
+
+def linear_score(query, keys, W, b):
+    S = keys.shape[1]
+    return query @ W[:S].T + b[:S]

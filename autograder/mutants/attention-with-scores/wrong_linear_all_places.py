@@ -1,0 +1,20 @@
+# misconception: none
+import torch
+
+
+def attention(query, keys, values, score):
+    weights = torch.softmax(score(query, keys), dim=-1)
+    context = (weights[:, :, None] * values).sum(dim=1)
+    return context, weights
+
+
+def dot_score(query, keys):
+    return (keys @ query[:, :, None]).squeeze(-1)
+
+
+def additive_score(query, keys, W, U, v):
+    return torch.tanh((query @ W.T)[:, None] + keys @ U.T) @ v
+
+
+def linear_score(query, keys, W, b):
+    return query @ W.T + b

@@ -1,0 +1,2 @@
+# misconception: none
+from course_utils.recurrent import one_hot_positions

@@ -1,0 +1,3 @@
+def swap_states(states, bottleneck):
+    before = [b - 1 for b in range(len(states))]
+    return states[before], bottleneck

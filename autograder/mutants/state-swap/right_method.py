@@ -1,0 +1,2 @@
+def swap_states(states, bottleneck):
+    return states.roll(1, 0), bottleneck

@@ -1,0 +1,3 @@
+# misconception: none
+def swap_states(states, bottleneck):
+    return states.roll(1, 0), 0 * bottleneck

@@ -1,0 +1,3 @@
+# misconception: reversed
+def swap_states(states, bottleneck):
+    return states.flip(0), bottleneck

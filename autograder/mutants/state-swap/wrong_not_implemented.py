@@ -1,0 +1,3 @@
+# misconception: none
+def swap_states(states, bottleneck):
+    raise NotImplementedError()

@@ -1,0 +1,3 @@
+# misconception: other-way
+def swap_states(states, bottleneck):
+    return states.roll(-1, dims=0), bottleneck

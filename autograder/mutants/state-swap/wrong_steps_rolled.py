@@ -1,0 +1,3 @@
+# misconception: steps-rolled
+def swap_states(states, bottleneck):
+    return states.roll(1, dims=1), bottleneck
