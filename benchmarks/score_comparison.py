@@ -13,18 +13,17 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import mean
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.measured import FOLDER
 from course_utils.measured.tables import measure_missing
 from course_utils.recurrent import reversal
+from course_utils.recurrent.reversal import SCORES as RESULTS
+from course_utils.recurrent.reversal import ScorePoint
 
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/score_comparison.py [--refute]"
-RESULTS = FOLDER / "scores.csv"
 D = reversal.HIDDEN
 LONGEST_SOURCE = 64
 
@@ -96,18 +95,6 @@ SCORES: dict[str, Callable[[], nn.Module] | None] = {
     "linear": lambda: OneJoin(Linear()),
     "no softmax": lambda: OneJoin(dot, softmax=False),
 }
-
-
-@dataclass(frozen=True)
-class ScorePoint:
-    """One run: the share of letters and of whole strings that come out right."""
-
-    score: str
-    seed: int
-    epochs: int
-    characters: float
-    strings: float
-    seconds: float
 
 
 def measure(score: str, seed: int, epochs: int) -> ScorePoint:

@@ -775,7 +775,16 @@ if ready("attention-with-scores"):
 
 # %% [markdown] nbgrader={"grade_id": "where-the-prompt-goes", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# To come.
+# Vanilla: as the decoder's first token ({{claim:prompt-place.decoder range}}). Then the bottleneck need not
+# carry the prompt, and no step comes between the text and the decoder. A prompt at the end is near the decoder
+# too, but it pushes every character one step back: the end ({{claim:prompt-place.end range}}), both
+# ({{claim:prompt-place.both range}}) and each step ({{claim:prompt-place.each range}}) lie below. The start gets
+# {{claim:prompt-place.start range}}: a wide range, which reaches the decoder's, so no difference is shown there.
+#
+# Attention: a query can find the prompt's state anywhere, so no place is ruled out: start, end, each step and
+# decoder all get {{claim:prompt-place.a_end mean}}. With the prompt at both ends two seeds of five had not
+# learned the task ({{claim:prompt-place.a_both range}}): the best of them is as good, but training finds it
+# less surely.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
 # - half a point: a sound reason for each model (the vanilla bottleneck must carry the prompt unless the

@@ -26,7 +26,8 @@ from course_utils import check, ready
 from IPython.display import display
 
 from course_utils.figures.chart import Line, line_chart
-from course_utils.recurrent import answer, reversal, scoring
+from course_utils.figures.bottleneck_plots import results
+from course_utils.recurrent import answer, reversal
 from course_utils.widgets import attention_map
 
 _ = torch.manual_seed(0)
@@ -98,35 +99,75 @@ for line in ("abacadabacc", "ddddddccccccaaaa", "abcdabcdabcdabcdabcd"):
 # | mix | $c_t = \sum_s a_{ts}\, h_s$ | the **context**, as large as a state |
 # | join | $\tilde s_t = \tanh\!\big(W_c\,[c_t; s_t]\big)$ | the *attentional hidden state* |
 #
-# One query, by hand. The loop first:
+# The first three lines are the `attention` of notebook 02, with the states as keys *and* values and the dot
+# product as the score. It took one query per text. A decoder has `T` of them, so we go there in three steps:
+# a loop, a batch, a module.
+#
+# ### Step 1: a loop over the target steps
+#
+# Nothing new: one query after the other.
 
 # %%
-query = torch.tensor([1.0, -0.5])
-states = torch.tensor([[0.5, 1.0], [1.0, -1.0], [-0.5, 0.2]])
+def one_query(query, states):
+    """Context [B, D] and weights [B, S] for one query [B, D], as in notebook 02."""
+    scores = torch.stack([states[b] @ query[b] for b in range(len(query))])  # [B, S]
+    weights = torch.softmax(scores, dim=-1)
+    context = torch.stack([weights[b] @ states[b] for b in range(len(query))])
+    return context, weights
 
-scores = torch.tensor([sum(q * h for q, h in zip(query, state)) for state in states])
-scores
 
-# %%
-powers = torch.exp(scores)
-weights = powers / powers.sum()
-weights
+def in_a_loop(query, states):
+    """Contexts [B, T, D] and weights [B, T, S] for queries [B, T, D], one step after the other."""
+    steps = [one_query(query[:, t], states) for t in range(query.shape[1])]
+    return torch.stack([c for c, _ in steps], dim=1), torch.stack([w for _, w in steps], dim=1)
 
-# %%
-context = weights[0] * states[0] + weights[1] * states[1] + weights[2] * states[2]
-context
+
+queries, states = torch.randn(2, 4, 3), torch.randn(2, 5, 3)  # B = 2, T = 4, S = 5, D = 3
+contexts, weights = in_a_loop(queries, states)
+print("contexts", tuple(contexts.shape), "weights", tuple(weights.shape))
 
 # %% [markdown]
-# The second state points the same way as the query, so it gets most of the weight, and the context
-# lies near it.
+# ### Step 2: all steps at once
+#
+# For one text the scores of all steps are a product of matrices: `queries[b] @ states[b].T` is
+# `[T, D] @ [D, S] = [T, S]`, a row for each step. `@` does that for a whole batch; `states.transpose(1, 2)`
+# has the shape `[B, D, S]`. Write the three lines without a loop, and compare. (No points: this step is for
+# you. Your module below needs the same lines.)
+
+
+# %%
+def all_at_once(query, states):
+    """The same as `in_a_loop`, in three lines."""
+    # scores [B, T, S] come first
+    weights = None  # their softmax over the source
+    context = None  # [B, T, D]
+    return context, weights
+
+
+for name, mine, wanted in zip(
+    ("contexts", "weights"), all_at_once(queries, states), (contexts, weights), strict=True
+):
+    if mine is None:
+        print(f"{name}: not written yet")
+    elif mine.shape != wanted.shape:
+        print(f"{name}: the shape is {list(mine.shape)}, and should be {list(wanted.shape)}")
+    else:
+        apart = float((mine - wanted).abs().max())
+        print(f"{name}: {'the same' if apart < 1e-5 else f'differ by up to {apart:.3f}'}")
+
+# %% [markdown]
+# ### Step 3: a module
+#
+# The fourth line has parameters, $W_c$, so what you write next is an `nn.Module`: layers are made in
+# `__init__`, and `forward` uses them.
 
 # %% [markdown]
 # ### Exercise: `DotProdAttention`
 #
 # {{exercise dot-prod-attention}}
 #
-# Write the four lines of the table for whole batches. A loop over the steps is allowed, but products of
-# batches of matrices do all steps at once: they are shorter and much faster.
+# Step 2 and the join. A loop over the steps is allowed, but products of batches of matrices are shorter and
+# much faster.
 #
 # - `query` has the shape `[B, T, D]`: the decoder's outputs at all `T` target steps.
 # - `states` has the shape `[B, S, D]`: the encoder's states.
@@ -191,6 +232,8 @@ if ready("dot-prod-attention"):
 # %%
 for name, figures in reversal.measured().items():
     print(f"{name:>12}: letters {figures['characters']}, strings {figures['strings']}")
+if budget == "smoke":
+    print("These are stored figures. Your models had one short epoch: theirs say nothing.")
 
 # %% [markdown]
 # Much of the gap is a matter of training time. With 90 epochs instead of 30, one seed without attention
@@ -218,16 +261,17 @@ if ready("dot-prod-attention"):
 # {{exercise reversal-map}}
 #
 # Is this the pattern you expected? Say which one it is and why the task asks for it. Are the peaks
-# exactly where you expected them? Then look for a row that is *not* sharp, and say how the model can be
-# right there all the same.
+# exactly where you expected them? (Which letters has the state $h_{s+1}$ read?) Then look for a row that is
+# *not* sharp, and say how the model can be right there all the same.
 
 # %% [markdown] nbgrader={"grade_id": "reversal-map", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
 # The anti-diagonal, or a line next to it: step t needs the letter at position S - t + 1, so the
-# largest weight moves from the last columns to the first. In many runs most peaks are one column to the
-# right of the anti-diagonal (after 12 epochs, about three rows in four for three seeds). That is no bug: state h_{s+1} has read letter s too. It need not be sharp
-# everywhere, since neighbouring states can serve, and where letters repeat several states carry the same
-# answer.
+# largest weight moves from the last columns to the first. Many peaks are one column to the right of the
+# anti-diagonal: {{claim:map-beside.next_state}} of the rows in three seeds of ours after 12 epochs, with
+# {{claim:map-beside.letters low}} of the letters right or more. That is no bug: state h_{s+1} has read letter
+# s too. The map need not be sharp everywhere, since neighbouring states can serve, and where letters repeat
+# several states carry the same answer.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
 # - half a point: the anti-diagonal or a line beside it (or: attention runs backwards through the source),
@@ -302,51 +346,35 @@ values = torch.tensor([[10.0], [20.0], [30.0]])
 asked = torch.tensor([[0.9, 0.3]])
 
 for sharpness in (1, 5, 50):
-    _, found = scoring.mix(sharpness * (asked @ keys.T)[None], values[None])
-    print(f"sharpness {sharpness:2}: weights {found[0, 0].numpy().round(3)}, value",
-          f"{(found[0] @ values).item():.2f}")
+    found = torch.softmax(sharpness * (asked @ keys.T), dim=-1)
+    print(f"sharpness {sharpness:2}: weights {found[0].numpy().round(3)}, value",
+          f"{(found @ values).item():.2f}")
 
 # %% [markdown]
-# ### Side by side (about two minutes)
+# ### Side by side
 #
-# Ten epochs each, with the same sizes and learning rate. The last row has no softmax at all: the scores
-# are the weights, and nothing keeps their sum at one. The rows differ in more than the score: *scaled* and
-# *general* change the query before it is joined with the context too, and the last three join without
-# $\tanh(W_c\,[c; s])$.
+# A comparison is worth something if its rows differ in **one** thing. Here all have the same sizes, the same
+# data, the same 30 epochs and the same join $\tanh(W_c\,[c; s])$ with the same $s$; only the score differs.
+# The last row has no softmax: the scores are the weights, and nothing keeps their sum at one. Three seeds
+# each, which took us about an hour, so they are stored:
 
 # %%
-if ready("dot-prod-attention"):
-    D = reversal.HIDDEN
-    choices = {
-        "dot": lambda: DotProdAttention(D),
-        "scaled": lambda: scoring.Scaled(DotProdAttention(D)),
-        "general": lambda: scoring.General(DotProdAttention(D), D),
-        "additive": lambda: scoring.Additive(D),
-        "linear": lambda: scoring.LinearScores(D),
-        "no softmax": lambda: scoring.Unnormalised(),
-    }
-    curves, table = {}, {}
-    for name, make in choices.items():
-        gives = getattr(make(), "gives", "hidden")
-        model = reversal.make_model(make, gives=gives)
-        run = reversal.train(model, budget=budget, epochs=10 if budget != "smoke" else 1, show=False)
-        curves[name] = run.column("val_loss")
-        table[name] = reversal.accuracy(model, each=30)
-        print(f"{name:>10}: {table[name]['characters']:.1%} of letters", flush=True)
-
-# %%
-if ready("dot-prod-attention"):
-    lines = [
-        Line(name, range(1, len(losses) + 1), losses, markers=True)
-        for name, losses in curves.items()
-    ]
-    display(line_chart(lines, x_label="epoch", y_label="validation loss (log scale)", log=True))
+scores = {}
+for run in reversal.scores():
+    if run.epochs == reversal.EPOCHS["quick"]:
+        scores.setdefault((run.score, "whole strings"), []).append(run.strings)
+        scores.setdefault((run.score, "letters"), []).append(run.characters)
+results({}, scores, "score", "stored")
 
 # %% [markdown]
-# Read the curves with care: ten epochs, one seed, one task. Scores that compare query and key let
-# the decoder *find* its place. Linear scores must *count* to it, from the decoder's state alone. Here
-# counting is enough: after 30 epochs our seeds with linear scores got {{claim:linear-scores-count.strings}} of the strings.
-# Without the softmax the sums can grow without limit; your own curve shows whether that hurts here.
+# Read the ranges before the means. Scores that compare query and key let the decoder *find* its place. Linear
+# scores must *count* to it, from the decoder's state alone, and here counting is enough:
+# {{claim:linear-scores-count.strings}} of the strings. Dividing by $\sqrt{D}$ costs strings here
+# ({{claim:scaled-learns-later.scaled range}} against {{claim:scaled-learns-later.dot range}}): smaller scores
+# make softer weights, and the model must first learn larger states. That is no verdict on the scale, which
+# notebook 05 needs for another reason. Without the softmax
+# {{claim:scaled-learns-later.no_softmax range}} of the strings are right, about as many as without attention
+# ({{claim:scaled-learns-later.none range}}).
 
 # %% [markdown]
 # ## Summary

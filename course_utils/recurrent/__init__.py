@@ -1,7 +1,7 @@
 """Encoder and decoder with recurrent networks, with and without attention (notebooks 02 and 03).
 
-Notebook 02 trains them on strings and looks at the bottleneck. Notebook 03 uses `scoring` to
-compare ways to score and `reversal` to turn strings around.
+Notebook 02 trains them on strings and looks at the bottleneck. Notebook 03 uses `reversal` to turn
+strings around.
 """
 
 from course_utils import offer

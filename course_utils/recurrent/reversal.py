@@ -1,12 +1,14 @@
 """String reversal with an LSTM: the settings of notebook 03, fixed once, and one training run."""
 
 import csv
+from dataclasses import dataclass
 from statistics import mean, stdev
 
 import torch
 
 from course_utils.data.string_tasks import epoch_of, reverse
 from course_utils.measured import FOLDER
+from course_utils.measured.tables import read_table
 from course_utils.recurrent.seq2seq import Seq2Seq, evaluate, sequence_loss
 from course_utils.training.devices import seed_everything
 from course_utils.training.history import History
@@ -21,6 +23,7 @@ BATCH, BATCHES = 64, 50
 EPOCHS = {"smoke": 1, "quick": 30, "full": 30}
 
 TASK = reverse()
+SCORES = FOLDER / "scores.csv"  # written by benchmarks/score_comparison.py
 
 
 def make_model(attention=None, gives: str = "hidden", seed: int = 0) -> Seq2Seq:
@@ -86,6 +89,23 @@ def measured() -> dict[str, dict[str, str]]:
             for measure in ("characters", "strings")
         }
     return table
+
+
+@dataclass(frozen=True)
+class ScorePoint:
+    """One run with one score: the share of letters and of whole strings that come out right."""
+
+    score: str
+    seed: int
+    epochs: int
+    characters: float
+    strings: float
+    seconds: float
+
+
+def scores() -> list[ScorePoint]:
+    """What benchmarks/score_comparison.py measured: scores that differ in nothing else."""
+    return read_table(SCORES, ScorePoint)
 
 
 def _mean_and_spread(shares: list[float]) -> str:
