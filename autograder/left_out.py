@@ -113,7 +113,9 @@ def _names(source: str) -> tuple[set[str], set[str]]:
         tree = ast.parse(source)
     except SyntaxError:  # IPython's own lines
         return set(), set()
-    defined, inner, used = set(), set(), set()
+    defined: set[str] = set()
+    inner: set[str] = set()
+    used: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, SCOPES):
             inner |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_stored(n)}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 import autograder.oracles  # noqa: F401 - gives the judge its oracles
+from course_utils import register
 
 # How long an example takes depends on the machine, and no test of ours is a timed one.
 settings.register_profile("ours", deadline=None)
@@ -27,6 +28,13 @@ def _no_box() -> str:
     from autograder.box import why_unavailable
 
     return why_unavailable() or ""
+
+
+@pytest.fixture(autouse=True)
+def the_courses_own_register():
+    """A command that reads a class's choices leaves them in use; the next test begins without."""
+    yield
+    register.use(None)
 
 
 def pytest_sessionfinish():

@@ -10,12 +10,6 @@ from autograder.routes import ROUTES
 from course_utils import register
 
 
-@pytest.fixture(autouse=True)
-def the_courses_own_register():
-    yield
-    register.use(None)
-
-
 def read(folder, text):
     (folder / "course.toml").write_text(text, encoding="utf-8")
     return choices.read(folder)

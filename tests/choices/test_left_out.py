@@ -22,12 +22,6 @@ dot-prod-attention = 12
 """
 
 
-@pytest.fixture(autouse=True)
-def the_courses_own_register():
-    yield
-    register.use(None)
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     course = tmp_path_factory.mktemp("course")

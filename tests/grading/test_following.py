@@ -21,16 +21,9 @@ from autograder.nbgrader_parts.follow import Following
 from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.whole_class.course_directory import prepare_course
 from autograder.whole_class.following import NotAgreed
-from course_utils import register
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN
 
 CHECK = f"{EXERCISE}-check"
-
-
-@pytest.fixture(autouse=True)
-def the_courses_own_register():
-    yield
-    register.use(None)
 
 
 def record(student: str, points: float, answered: bool = True) -> SubmissionRecord:

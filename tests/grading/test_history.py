@@ -1,13 +1,17 @@
 """Older files, lost times and ids that changed: nothing is replaced or left behind in silence."""
 
+import shlex
 import shutil
+import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
+from autograder.cli import main
 from autograder.grading import archive
 from autograder.grading.record import SubmissionRecord
 from autograder.intake import HandedIn
@@ -207,10 +211,43 @@ def test_a_damaged_gradebook_is_met_with_its_newest_sound_copy(course):
         with pytest.raises(CourseError) as problem:
             attempt()
         assert "is damaged" in str(problem.value) and f"cp {good} {path}" in str(problem.value)
-    shutil.copy(good, path)
+    (line,) = [line for line in str(problem.value).splitlines() if line.startswith("  cp ")]
+    subprocess.run(shlex.split(line), check=True)  # as it is printed
     open_course(course)
     for copy in backups.backups(course):
         copy.unlink()
     path.write_bytes(b"no database at all" * 300)
     with pytest.raises(CourseError, match="there is no copy of it"):
         open_course(course)
+
+
+def test_the_printed_commands_mend_the_gradebook(course, monkeypatch):
+    write(course, record("ghost", sender=MOODLE), record("s009", sha="two"))
+    marked(course, "ghost", 0.5)
+    (course / "roster.csv").write_text("id,first_name\ns004,Jane\ns009,Nia\n")
+    (course / "handed_in" / "s009").mkdir(parents=True)
+    (course / "handed_in" / "s009" / "03_attention.ipynb").write_text("{}")
+    monkeypatch.chdir(course)
+    said = CliRunner().invoke(main, ["roster", "handed_in"])
+    assert said.exit_code == 0 and "1 of 1 sender matched" in said.output
+    assert "Nothing handed in: s004." in said.output
+    assert "In the gradebook and not on the roster: ghost." in said.output
+    merge, remove = [
+        shlex.split(line.partition("    if")[0].partition("      if")[0])[1:]
+        for line in said.output.splitlines()
+        if line.startswith("  autograder roster")
+    ]
+    refused = CliRunner().invoke(main, merge)  # ID stands for an id of the roster
+    assert refused.exit_code != 0 and "the roster has nobody called 'ID'" in refused.output
+    copy = shutil.copytree(course, course.parent / "copy")
+    done = CliRunner().invoke(main, [word.replace("=ID", "=s004") for word in merge])
+    assert done.exit_code == 0, done.output
+    with Gradebook(gradebook_url(course)) as book:
+        assert {s.id for s in book.students} == {"s004", "s009"}
+        assert book.find_submission(ASSIGNMENT, "s004").score == 8.5
+    monkeypatch.chdir(copy)
+    done = CliRunner().invoke(main, remove)
+    assert done.exit_code == 0 and "ghost was removed: 1 submission." in done.output
+    with Gradebook(gradebook_url(Path(copy))) as book:
+        assert {s.id for s in book.students} == {"s009"}
+    assert [r.student for r in archive.records(Path(copy), ASSIGNMENT)] == ["s009"]

@@ -16,7 +16,6 @@ from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.nbgrader_parts.late import lateness, refresh_penalties
 from autograder.nbgrader_parts.times import add_to_decide, timetable
 from autograder.whole_class.course_directory import prepare_course
-from course_utils import register
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN
 
 CHECK = f"{EXERCISE}-check"
@@ -29,12 +28,6 @@ ROSTER = "id,first_name,section\nann,Ann,Group A\nbob,Bob,Group B\ncem,Cem,Group
 LATE = datetime(
     2027, 3, 6, 20, 0, tzinfo=UTC
 )  # two days begun after the fifth, none after the seventh
-
-
-@pytest.fixture(autouse=True)
-def the_courses_own_register():
-    yield
-    register.use(None)
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +174,41 @@ def test_two_late_rules_that_differ_are_refused(course):
     path.write_text(path.read_text() + "\nc.LateDays.share_a_day = 0.5\n")
     with pytest.raises(CourseError, match="both say what late days cost"):
         own_settings(course)
+
+
+def test_grading_lists_what_canvas_marks_as_late(course, capsys):
+    from rich.console import Console
+
+    from autograder.commands.grade import show_times
+    from autograder.intake.collect import CANVAS_LATE
+    from autograder.whole_class.grade_class import Options
+
+    marked = [
+        SubmissionRecord("r", name, ASSIGNMENT, "f", when, repairs=(CANVAS_LATE,))
+        for name, when in (("cem", None), ("ann", LATE))
+    ]
+    (course / "times.csv").write_text(f"{HEAD}nobody,,,,,yes,\n")
+    show_times(Console(width=300), Options(ASSIGNMENT, (), course), marked)
+    said = capsys.readouterr().out
+    assert "without a time: cem. times.csv has a line for each" in said
+    assert "nobody is called nobody" in said
+    assert timetable(course).undecided(ASSIGNMENT) == ["cem"]
+
+
+def test_who_is_excused_gets_no_zero(course):
+    from autograder.nbgrader_parts.exporters import CanvasExport, SpreadsheetExport
+
+    (course / "roster.csv").write_text(ROSTER + "dee,Dee,Group A\neve,Eve,Group A\n")
+    (course / "times.csv").write_text(f"{HEAD}dee,,,,,yes,\n")
+    said = {}
+    for kind in (CanvasExport, SpreadsheetExport):
+        with Gradebook(gradebook_url(course)) as book:
+            config = own_settings(course)
+            kind(config=config, root=str(course), missing_as_zero=True).export(book)
+        path = course / f"grades_{kind.kind}.csv"
+        rows = [line.split(",") for line in path.read_text(encoding="utf-8-sig").splitlines()]
+        said[kind.kind] = rows
+    canvas = {row[3]: row[-1] for row in said["canvas"][2:]}
+    assert (canvas["dee"], canvas["eve"], canvas["ann"]) == ("EX", "0", "6.4")
+    plain = {row[1]: row[9] for row in said["csv"][1:]}
+    assert (plain["dee"], plain["eve"], plain["ann"]) == ("", "0", "6.4")

@@ -10,6 +10,7 @@ from autograder.course_files import CourseError
 from autograder.grading.releases import release_notebook
 from autograder.instructor import demo
 from autograder.intake import collect, read_roster
+from tests.instructor.guides import SERVERS, follow
 
 NAME = "03_attention"
 
@@ -80,3 +81,15 @@ def test_the_roster_is_one_that_intake_can_read(tmp_path):
 def test_an_assignment_that_is_not_there_is_a_sentence():
     with pytest.raises(CourseError, match="no notebook 99_none"):
         demo.available_assignments(("99_none",))
+
+
+@pytest.mark.box
+@pytest.mark.slow
+def test_the_commands_that_it_prints_run_as_they_are_printed(demonstration, course):
+    folder, said = demonstration
+    lines = said.partition("And go on with:\n")[2].splitlines()
+    commands = [line.partition("#")[0].strip().replace(str(folder), str(course)) for line in lines]
+    commands = [SERVERS.get(command, command) for command in commands if command]
+    assert len(commands) == 5 and commands[0] == f"cd {course}"
+    follow(commands, course)
+    assert (course / "grades_canvas.csv").is_file()

@@ -13,7 +13,6 @@ from nbgrader.api import Gradebook
 
 from autograder.grading import archive
 from autograder.nbgrader_parts import backups
-from course_utils import register
 from tests.grading.handing_in import NO_TANH, RIGHT, cell_of
 
 pytestmark = [pytest.mark.box, pytest.mark.slow]
@@ -35,12 +34,6 @@ share_a_day = 0.1
 # Two people called Jane Doe, one of them on the roster, and Bob, who is not on it yet.
 ROSTER = "id,first_name,last_name,section\ns001,Ann,Ames,A\ns002,Jane,Doe,A\n"
 SENDERS = {"Ann Ames": 101, "Jane Doe": 102, "Jane Doe ": 107, "Bob Brown": 103}
-
-
-@pytest.fixture(autouse=True)
-def the_courses_own_register():
-    yield
-    register.use(None)
 
 
 class Term:
@@ -139,8 +132,13 @@ def test_a_term(tmp_path, autograder):
     term.mark("s002", 0.5)
     term.mark(bob, 1.0)
 
-    # points change after grading
+    # a trial run writes nothing
     before = term.scores()
+    content = (term.course / "gradebook.db").read_bytes()
+    assert "No points would change" in term.run("regrade", NAME, "--jobs", 1, "--dry-run")
+    assert (term.course / "gradebook.db").read_bytes() == content
+
+    # points change after grading
     term.choose(COURSE.replace("= 10", "= 5") + "")
     said = term.run("regrade", NAME, "--jobs", 1, fails="Nothing was written")
     assert f"{EXERCISE}: 10 points become 5" in said and "10.5 of 11" in said and "5.5 of 6" in said

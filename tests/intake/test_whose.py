@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from autograder.intake import collect, find_files, read_roster
+from autograder.intake import RosterError, collect, find_files, read_roster, read_settled
 from tests.intake.handed_in import ANSWERS, cell_of, make_release, packed, solved, to_bytes
 
 RELEASES = {"03_attention": make_release()}
@@ -386,3 +386,34 @@ def test_finding_files_gives_who_is_who_without_reading(tmp_path, roster):
     found = find_files(path, RELEASES, scratch, roster)
     assert [one.student for one in found] == ["alice", "bob", "mallory"]
     assert all(a.entry.data is None for one in found for a in one.arrivals)
+
+
+def test_what_the_instructor_settled_counts_more_than_any_name(tmp_path):
+    folder = tmp_path / "class"
+    for name in ("Jane Doe_102_assignsubmission_file", "Jane Doe_107_assignsubmission_file", "x"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "03_attention.ipynb").write_text("{}")
+    roster, settled = tmp_path / "roster.csv", tmp_path / "who_is_who.csv"
+    roster.write_text("id,first_name,last_name\ns002,Jane,Doe\ns004,Jane,Doe\n")
+    settled.write_text(
+        "handed_in,number,student,note\n"
+        "Jane Doe_107_assignsubmission_file,107,s004,\nx,,s009,\nundecided,,,\n"
+    )
+    found = find_files(folder, ["03_attention"], tmp_path / "scratch", roster, settled=settled)
+    owners = {one.arrivals[0].sender.name: one.student for one in found}
+    assert owners["Jane Doe_107_assignsubmission_file"] == "s004"
+    assert owners["x"] == "s009"  # also somebody whom the roster does not have
+    assert not [
+        flag for one in found for a in one.arrivals if one.student == "s004" for flag in a.flags
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("name,id\nx,s1\n", "should have the columns"), ("handed_in,student\nx,../s1\n", "Line 2")],
+)
+def test_a_file_that_settles_nothing_is_refused(text, sentence, tmp_path):
+    path = tmp_path / "who_is_who.csv"
+    path.write_text(text)
+    with pytest.raises(RosterError, match=sentence):
+        read_settled(path)
