@@ -102,7 +102,8 @@ def _row(student: str, name: str, graded: Sequence[Graded]) -> dict:
         sheet = next((s for s in one.sheets if s.student == student), None)
         if sheet is not None and sheet.submitted:
             cells.append(shown(sheet.score) + (" so far" if sheet.waiting else ""))
-            points, possible = points + sheet.score, possible + one.max_score
+            points += sheet.score
+            possible += one.max_score - sum(m.max_score for m in sheet.marks if m.waiting)
             late += math.ceil(sheet.seconds_late / DAY) if sheet.seconds_late > 0 else 0
         elif one.unread(student):
             cells.append("not graded")
@@ -115,12 +116,12 @@ def _row(student: str, name: str, graded: Sequence[Graded]) -> dict:
         "cells": cells,
         "points": shown(points),
         "late": late,
-        "why": _why(points, possible, missing, len(graded)),
+        "why": _why(points, max(0.0, possible), missing, len(graded)),
     }
 
 
 def _why(points: float, possible: float, missing: int, assignments: int) -> str:
-    """Why somebody may need help; empty for most."""
+    """Why somebody may need help; empty for most. What waits for a person is not possible yet."""
     if missing == assignments:
         return "has handed in nothing"
     if missing >= 2:

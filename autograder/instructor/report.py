@@ -285,7 +285,7 @@ def _alike(group: Alike, names: dict[str, str]) -> dict:
         ],
         "percent": round(100 * group.share),
         "answered": group.answered,
-        "bank": group.bank,
+        "rare": group.rare,
         "of": group.of,
         "written": group.written,
     }

@@ -3,7 +3,8 @@
 A piece of code is a set of short pieces of its syntax trees, taken statement by statement. Names
 that the answer itself chose are left out, so that renaming and moving lines change nothing. What
 the released notebook contains does not count. Nothing here accuses anybody: a solution that is
-short, common in the class, or like a right answer of our own bank is expected to come up again.
+short, common in the class, or made of what our own right answers are made of is expected to come up
+again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +32,7 @@ ALIKE = 0.8  # share of the pieces that two answers have in common
 ENOUGH = 40  # pieces; a shorter answer leaves little to choose
 COMMON = 0.2  # of the class
 FEW = 3  # students who are never "common", however small the class is
+RARE = 16  # pieces that a group must have and others have not
 WORDS = 12  # of a written answer
 LONGEST = 20_000  # letters of code; no exercise asks for a tenth of it
 HIDDEN = ("ctx", "type_comment", "annotation", "returns", "type_params", "kind")
@@ -39,8 +42,9 @@ HIDDEN = ("ctx", "type_comment", "annotation", "returns", "type_params", "kind")
 class Alike:
     """Students with one answer between them, as far as can be told.
 
-    share: what the two least similar neighbours in the group have in common. bank: how many of
-    our own right answers are as similar; of: how many there are. written: a text, not code.
+    share: what the two least similar neighbours in the group have in common. rare: pieces that most
+    of them have, and neither our own right answers (so many: of) nor many others in the class.
+    written: a text, not code.
     """
 
     exercise: str
@@ -48,7 +52,7 @@ class Alike:
     texts: tuple[str, ...]
     share: float
     answered: int
-    bank: int = 0
+    rare: int = 0
     of: int = 0
     written: bool = False
 
@@ -56,7 +60,7 @@ class Alike:
     def common(self) -> bool:
         """Whether the solution is what many would write."""
         many = len(self.students) > max(FEW, COMMON * self.answered)
-        return not self.written and (many or self.bank > 0)
+        return not self.written and (many or self.rare < RARE)
 
 
 @dataclass(frozen=True)
@@ -144,16 +148,17 @@ def similar_code(exercise: str, answers: Mapping[str, str], released: str = "") 
     own = {student: pieces(text) - given for student, text in answers.items()}
     answered = sum(bool(found) for found in own.values())
     long = sorted(student for student, found in own.items() if len(found) >= ENOUGH)
-    bank = [found - given for found in right_answers(exercise)]
+    bank = right_answers(exercise)
+    ours = frozenset().union(*bank)
     shares = _shares([own[student] for student in long])
     groups = []
     for members in _components(shares >= ALIKE):
         students = tuple(long[n] for n in members)
         near = [max(shares[n][m] for m in members if m != n) for n in members]
-        first = own[students[0]]
-        like_ours = sum(_share(first, right) >= ALIKE for right in bank)
+        rare = _shared([own[student] for student in students]) - ours
+        rare -= _usual([found for student, found in own.items() if student not in students])
         texts = tuple(answers[student] for student in students)
-        groups.append(Alike(exercise, students, texts, min(near), answered, like_ours, len(bank)))
+        groups.append(Alike(exercise, students, texts, min(near), answered, len(rare), len(bank)))
     return sorted(groups, key=lambda group: (len(group.students), group.students))
 
 
@@ -243,8 +248,16 @@ def _tokens(node: ast.AST, own: set[str]) -> Iterator[str]:
                 yield "_" if part in own else str(part)
 
 
-def _share(one: frozenset[str], two: frozenset[str]) -> float:
-    return len(one & two) / len(one | two) if one or two else 0.0
+def _shared(found: Sequence[frozenset[str]]) -> frozenset[str]:
+    """What at least half of them have."""
+    counts = Counter(itertools.chain(*found))
+    return frozenset(piece for piece, count in counts.items() if 2 * count >= len(found))
+
+
+def _usual(found: Sequence[frozenset[str]]) -> frozenset[str]:
+    """What many of them have."""
+    counts = Counter(itertools.chain(*found))
+    return frozenset(piece for piece, count in counts.items() if count > COMMON * len(found))
 
 
 def _shares(found: Sequence[frozenset[str]]) -> np.ndarray:

@@ -83,6 +83,8 @@ def test_the_hardest_exercises_come_first_and_those_that_wait_are_left_out():
 def test_who_may_need_help_is_named_with_the_reason():
     section = page_of().partition('<h2 id="help">')[2].partition("</section>")[0]
     assert "<b>Bob</b> has 3 of 16 points" in section
+    waits = [replace(CLASS[0], sheets=(sheet("bob", "positions", 0.0, waiting=True),))]
+    assert "Who may need help" not in page_of(waits)
     assert "<b>Cem</b> has handed in nothing" in section
     assert "Ann" not in section and "Dot" not in section  # Dot's file waits for a person
 

@@ -128,12 +128,17 @@ def test_the_next_steps_are_those_that_are_needed():
 
 
 def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
-    group = Alike("dot-prod-attention", ("ann", "bob"), ("x = 1 < 2", "y = 1 < 2"), 0.93, 40, 0, 15)
+    group = Alike(
+        "dot-prod-attention", ("ann", "bob"), ("x = 1 < 2", "y = 1 < 2"), 0.93, 40, 31, 15
+    )
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], None, SimilarWork((group,), 2)))
     section = page.partition('<h2 id="alike">')[2]
     assert "DotProdAttention: Ann, Bob" in section and "2 of 40 students" in section
     assert "<pre>x = 1 &lt; 2</pre>" in section and "<pre>y = 1 &lt; 2</pre>" in section
-    assert "93 percent" in section and "None of our own 15 right answers" in section
+    assert (
+        "93 percent" in section
+        and "31 pieces of them are rare: neither in our own 15 right answers" in section
+    )
     assert "This accuses nobody" in section and "2 more groups of equal answers have" in section
     assert 'id="alike"' not in page_of()
 
