@@ -81,7 +81,7 @@ def tell(folder, assignments, seconds) -> None:
     click.echo("\nAnd go on with:")
     for line in (
         f"cd {folder}",
-        "jupyter lab                                   # then open /formgrader and mark",
+        "autograder mark                               # the written answers",
         f"autograder feedback {name}",
         f"autograder regrade {name} --student s001",
         "autograder export --format canvas",

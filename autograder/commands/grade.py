@@ -211,7 +211,7 @@ def show(console, run, records) -> None:
     waiting = sum(a.answered for record in records for a in record.written.values())
     console.print(
         f"{outcome(run, records)}, in {run.seconds:.1f} s ({each:.3f} s each); "
-        f"{counted(waiting, 'written answer')} to mark in formgrader."
+        f"{counted(waiting, 'written answer')} to mark: `autograder mark`."
     )
     repaired = sum(bool(record.repairs) for record in records)
     if repaired:

@@ -23,6 +23,7 @@ from tornado import web
 from autograder import rubric
 from autograder.cell_names import rubric_cell
 from autograder.course_files import CourseError
+from autograder.grading.releases import release_of
 from autograder.instructor import fragments
 from autograder.instructor.course import Course, open_course, open_gradebook
 from autograder.instructor.report import style
@@ -246,16 +247,14 @@ def _line(line: rubric.Line) -> dict:
 
 def _asked_before(course: Course, assignment: str, exercise: str) -> str:
     """The question as students saw it: the text above the field for its answer."""
-    from autograder.grading.releases import release_notebook
-
     try:
-        cells = release_notebook(assignment).cells
-    except KeyError:
+        cells = json.loads(release_of(course.root, assignment))["cells"]
+    except (OSError, ValueError, KeyError):
         return ""
-    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
+    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells]
     if exercise not in names[1:]:
         return ""
-    return str(cells[names.index(exercise) - 1].source)
+    return "".join(cells[names.index(exercise) - 1]["source"])
 
 
 def _card(group: Group, marks: Sequence[Mark]) -> dict:

@@ -28,7 +28,7 @@ def test_the_five_commands_of_the_readme(demonstration, tmp_path):
     commands = commands_in("README.md", ROOT)
     assert len(commands) == 5
     steps = [command.split()[:2] for command in commands]
-    assert steps.index(["jupyter", "lab"]) < steps.index(["autograder", "feedback"])
+    assert steps.index(["autograder", "mark"]) < steps.index(["autograder", "feedback"])
     follow(commands, tmp_path)
     assert (tmp_path / "reports" / f"{NAME}.html").is_file()
     assert len(list((tmp_path / "feedback").glob(f"*/{NAME}/{NAME}.html"))) == 14
