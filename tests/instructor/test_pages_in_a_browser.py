@@ -41,17 +41,27 @@ def feedback_with_a_heat_map(folder):
     raise AssertionError("no page of feedback has a heat map")
 
 
-@pytest.fixture(params=["report", "feedback"])
+def feedback_on_nothing(folder):
+    (unread,) = [entry.student for entry in archive.records(folder, NAME) if not entry.graded]
+    return folder / "feedback" / unread / NAME / f"{NAME}.html"
+
+
+PAGES = {
+    "report": lambda folder: folder / "reports" / f"{NAME}.html",
+    "overview": lambda folder: folder / "reports" / "index.html",
+    "feedback": feedback_with_a_heat_map,
+    "not_graded": feedback_on_nothing,
+}
+
+
+@pytest.fixture(params=list(PAGES))
 def page_path(request, demonstration):
-    folder, _ = demonstration
-    if request.param == "report":
-        return folder / "reports" / f"{NAME}.html"
-    return feedback_with_a_heat_map(folder)
+    return PAGES[request.param](demonstration[0])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
-def test_pages_are_readable_everywhere(browser, screenshots, page_path, scheme, width):
+def test_pages_are_readable_everywhere(browser, screenshots, request, page_path, scheme, width):
     context = browser.new_context(
         color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
     )
@@ -59,7 +69,7 @@ def test_pages_are_readable_everywhere(browser, screenshots, page_path, scheme, 
     fetched = []
     page.on("request", lambda request: fetched.append(request.url))
     page.goto(page_path.as_uri())
-    kind = "report" if page_path.parent.name == "reports" else "feedback"
+    kind = request.node.callspec.params["page_path"]
     page.screenshot(path=screenshots / f"{kind}_{scheme}_{width}.png", full_page=True)
     wider = page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -73,14 +83,15 @@ def test_pages_are_readable_everywhere(browser, screenshots, page_path, scheme, 
     context.close()
 
 
-def test_no_table_of_the_report_is_cut_on_a_phone(browser, screenshots, demonstration):
+@pytest.mark.parametrize("kind", ["report", "overview"])
+def test_no_table_is_cut_on_a_phone(browser, screenshots, demonstration, kind):
     page = browser.new_page(viewport={"width": 400, "height": 900})
-    page.goto((demonstration[0] / "reports" / f"{NAME}.html").as_uri())
+    page.goto(PAGES[kind](demonstration[0]).as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    page.screenshot(path=screenshots / "report_open_400.png", full_page=True)
+    page.screenshot(path=screenshots / f"{kind}_open_400.png", full_page=True)
     cut = """[...document.querySelectorAll('.scroll')]
       .filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"""
-    assert page.locator(".scroll").count() >= 5
+    assert page.locator(".scroll").count() >= {"report": 5, "overview": 3}[kind]
     assert page.evaluate(cut) == []
     page.close()
 
