@@ -277,11 +277,12 @@ def _components(linked: np.ndarray) -> Iterable[list[int]]:
     """Groups of two or more who are linked, directly or through others."""
     left = set(range(len(linked)))
     while left:
-        group, waiting = set(), [min(left)]
+        group: set[int] = set()
+        waiting = [min(left)]
         while waiting:
             here = waiting.pop()
             group.add(here)
-            waiting += [n for n in np.flatnonzero(linked[here]) if n not in group]
+            waiting += [int(n) for n in np.flatnonzero(linked[here]) if n not in group]
         left -= group
         if len(group) > 1:
-            yield sorted(int(n) for n in group)
+            yield sorted(group)

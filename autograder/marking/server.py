@@ -77,14 +77,19 @@ class MarkingHandler(JupyterHandler):
             self._nonce = secrets.token_urlsafe(18)
         return self._nonce
 
-    def course(self) -> Course:
+    def root(self) -> Path:
         """The course that formgrader shows, or the folder that Jupyter was started in."""
         formgrader = self.settings.get("nbgrader_formgrader")
         root = formgrader.coursedir.root if formgrader else self.settings["server_root_dir"]
-        return open_course(Path(root).expanduser())
+        return Path(root).expanduser()
 
-    async def work(self, job: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(WORKER, job, *arguments)
+    async def work(self, job: Callable[..., Any], *arguments: Any, again: bool = False) -> Any:
+        """What `job` does with the course, in the one thread that does such things."""
+
+        def on_course() -> Any:
+            return job(_opened(self.root(), again), *arguments)
+
+        return await asyncio.get_running_loop().run_in_executor(WORKER, on_course)
 
     def page(self, template: str, **values: Any) -> None:
         self.set_header("Content-Type", "text/html; charset=utf-8")
@@ -116,7 +121,7 @@ class Overview(MarkingHandler):
     @authorized
     async def get(self) -> None:
         try:
-            found = await self.work(_all_questions, self.course())
+            found = await self.work(_all_questions, again=True)
         except CourseError as sentence:
             return self.problem(404, str(sentence))
         self.page("overview.html.j2", assignments=found)
@@ -130,7 +135,7 @@ class OneQuestion(MarkingHandler):
     async def get(self, assignment: str, exercise: str) -> None:
         share = _share(self.get_query_argument("share", "1"), self.get_query_argument("of", "1"))
         try:
-            values = await self.work(_question_page, self.course(), assignment, exercise, share)
+            values = await self.work(_question_page, assignment, exercise, share)
         except CourseError as sentence:
             return self.problem(404, str(sentence))
         self.page("question.html.j2", **values)
@@ -147,7 +152,7 @@ class OneQuestion(MarkingHandler):
         except (ValueError, TypeError, KeyError):
             return self.problem(400, "The page sent something that is no mark. Load it again.")
         try:
-            done = await self.work(_write, self.course(), assignment, exercise, *asked)
+            done = await self.work(_write, assignment, exercise, *asked)
         except CourseError as sentence:
             return self.problem(404, str(sentence))
         except Refused as sentence:
@@ -178,6 +183,16 @@ def add_pages(app: web.Application) -> None:
             (f"{base}/([^/]+)/([^/]+)/?", OneQuestion),
         ],
     )
+
+
+_courses: dict[Path, Course] = {}
+
+
+def _opened(root: Path, again: bool) -> Course:
+    """The course, opened once for each sitting: opening copies the gradebook, and ten copies are kept."""
+    if again or root not in _courses:
+        _courses[root] = open_course(root)
+    return _courses[root]
 
 
 def _file(name: str) -> Markup:

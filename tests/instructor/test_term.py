@@ -202,6 +202,9 @@ def test_a_term(tmp_path, autograder):
     term.run("feedback", NAME)
     pages = sorted((term.course / "feedback").glob(f"*/{NAME}/*.html"))
     assert [page.parent.parent.name for page in pages] == ["s001", "s002", "s003", "s004"]
+    with zipfile.ZipFile(term.course / "send_back" / f"{NAME}_moodle.zip") as back:
+        numbers = sorted(int(name.split("_")[1]) for name in back.namelist())
+    assert numbers == sorted(SENDERS.values())
     final = {"s001": some + 1, "s002": 10.5, "s003": 11, "s004": some + 1}
     assert {s: float(p) for s, p in term.exported().items()} == pytest.approx(final, abs=1e-3)
     assert 1 < len(backups.backups(term.course)) <= backups.KEPT

@@ -100,6 +100,21 @@ def test_the_keyboard_alone_marks_equal_answers_together(browser, marked_class, 
     page.close()
 
 
+def test_a_sitting_makes_one_copy_of_the_gradebook_and_not_one_for_each_mark(browser, marked_class):
+    from autograder.nbgrader_parts.backups import backups
+
+    page = open_question(browser, marked_class)
+    before = len(backups(marked_class.folder))
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        page.keyboard.press("0")
+        saved(page)
+        page.keyboard.press("u")
+        saved(page)
+    assert len(backups(marked_class.folder)) == before > 0
+    page.close()
+
+
 def test_a_comment_is_used_again(browser, marked_class):
     page = open_question(browser, marked_class, more="?share=2&of=3")
     page.keyboard.press("c")
