@@ -40,6 +40,6 @@ def typed_by_hand(prose: str) -> list[str]:
     prose = MARKED.sub("", PLACEHOLDER.sub("", prose))
     found = [match.group() for match in LOOKS_MEASURED.finditer(prose)]
     for paragraph in prose.split("\n\n"):
-        if "BLEU" in paragraph:
+        if "BLEU" in paragraph or "Multi30k" in paragraph:
             found += A_SCORE.findall(paragraph)
     return found

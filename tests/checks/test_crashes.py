@@ -53,9 +53,11 @@ def test_an_error_is_said_once_and_the_properties_that_wait_are_one_line(as_page
 
 def test_what_failed_for_another_reason_keeps_its_own():
     verdict = verdict_on(
-        "def one_hot_positions(T):\n    return None\n\n\n"
-        "def sine_positions(T, d):\n    raise ValueError('no waves')\n",
-        "positions",
+        "def dot_score(*_):\n    return None\n\n\n"
+        "def linear_score(*_):\n    return None\n\n\n"
+        "def additive_score(*_):\n    return None\n\n\n"
+        "def attention(*_):\n    raise ValueError('no waves')\n",
+        "attention-with-scores",
     )
     stopped = [f for f in verdict.findings if f.stopped]
     others = [f for f in verdict.findings if not f.stopped]
