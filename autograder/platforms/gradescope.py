@@ -72,17 +72,19 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
     archive.writestr(info, content)
 
 
-def course_files() -> list[Path]:
+def course_files(with_sources: bool = False) -> list[Path]:
+    """What the grader needs; a course directory of one's own also needs the sources."""
     found = []
     for name in CONTENTS:
         place = ROOT / name
         found += sorted(place.rglob("*")) if place.is_dir() else [place]
-    return [path for path in found if path.is_file() and belongs(path.relative_to(ROOT))]
+    left_out = set() if with_sources else LEFT_OUT
+    return [p for p in found if p.is_file() and belongs(p.relative_to(ROOT), left_out)]
 
 
-def belongs(path: Path) -> bool:
+def belongs(path: Path, left_out: set[str]) -> bool:
     parents = {parent.as_posix() for parent in path.parents}
-    return not parents & LEFT_OUT and not any(
+    return not parents & left_out and not any(
         part.endswith(GENERATED) or part.endswith(".pyc") for part in path.parts
     )
 
