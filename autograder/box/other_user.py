@@ -40,6 +40,8 @@ from packaging.utils import canonicalize_name
 from autograder.box import seccomp, walls
 
 COURSE = "attention-course"
+LAYERS = ("lab", "instructor", "dev")
+INSTALLERS = {"pip", "wheel", "uv"}
 TOOLS = ("sh", "bash", "cat", "cp", "date", "echo", "env", "grep", "head", "ls", "mkdir", "mv")
 TOOLS += ("nproc", "pwd", "rm", "sed", "sort", "tail", "touch", "uname", "wc")
 # the warm process has these libraries in memory already, and they are most of the bytes
@@ -49,7 +51,7 @@ LEFT_OUT |= {"dist-packages", "ensurepip", "turtledemo", "lib2to3"}
 NEVER_IMPORTED = (".pyi", ".h", ".a", ".pxd", ".dist-info/RECORD")
 USERS = range(20_000, 60_000, 2)  # the second number of each pair is for ending the first's work
 WRITABLE = ("tmp", "dev/shm")
-MOST_FILES, DEEPEST = 4096, 32
+MOST_FILES, DEEPEST, LONGEST_PATH = 4096, 32, 3000
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
 CAP_CHROOT, CAP_SETGID, CAP_SETUID, CAP_KILL = 18, 6, 7, 5
 
@@ -68,7 +70,8 @@ class Place:
         waiting = [(str(self.root / name), 0) for name in WRITABLE]
         while waiting:
             folder, depth = waiting.pop()
-            if depth > DEEPEST:  # below a certain depth no path is short enough to look further
+            # the kernel opens no path of more than 4096 bytes: what is too deep can't be counted
+            if depth > DEEPEST or len(os.fsencode(folder)) > LONGEST_PATH:
                 return True
             with contextlib.suppress(OSError), os.scandir(folder) as entries:
                 for entry in entries:
@@ -231,7 +234,21 @@ def below(folder: Path) -> Iterator[str]:
 
 
 def student_packages() -> list[importlib.metadata.Distribution]:
-    """What the student's layer of the course installs, and what that needs."""
+    """What the student's layer of the course needs, and what was installed beside the layers.
+
+    A class may allow answers more packages; they are no layer's, so they are known by that.
+    """
+    students, everybodys = required_by_course(("",)), required_by_course(("", *LAYERS))
+    beside = {
+        canonicalize_name(package.name): package for package in importlib.metadata.distributions()
+    }
+    beside = {n: p for n, p in beside.items() if n not in everybodys and n not in INSTALLERS}
+    found = students | beside
+    return [package for name, package in found.items() if name != COURSE]
+
+
+def required_by_course(layers: Iterable[str]) -> dict[str, importlib.metadata.Distribution]:
+    """The installed packages that these layers of the course need, at any remove."""
     found: dict[str, importlib.metadata.Distribution] = {}
     waiting = [COURSE]
     while waiting:
@@ -242,11 +259,12 @@ def student_packages() -> list[importlib.metadata.Distribution]:
             found[name] = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+        extras = layers if name == COURSE else ("",)
         for line in found[name].requires or ():
             wanted = Requirement(line)
-            if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+            if wanted.marker is None or any(wanted.marker.evaluate({"extra": e}) for e in extras):
                 waiting.append(wanted.name)
-    return [package for name, package in found.items() if name != COURSE]
+    return found
 
 
 def package_files(package: importlib.metadata.Distribution) -> Iterator[str]:

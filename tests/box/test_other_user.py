@@ -285,3 +285,29 @@ def test_the_root_has_nothing_that_judges_and_nothing_to_write_on(tmp_path):
     assert {p for p in writable if "dev" not in p.parts} == {tmp_path / "root" / "tmp"}
     assert outside <= writable
     assert not [p for p in found if p.stat().st_mode & 0o6000]
+
+
+def test_a_package_that_was_installed_beside_the_layers_is_there_for_answers(monkeypatch):
+    class Installed:
+        def __init__(self, name, requires=()):
+            self.name, self.requires = name, list(requires)
+
+    course = ["torch", 'nbgrader; extra == "instructor"', 'attention-course[lab]; extra == "dev"']
+    there = {
+        "attention-course": Installed("attention-course", course),
+        "torch": Installed("torch", ["sympy"]),
+        "sympy": Installed("sympy"),
+        "nbgrader": Installed("nbgrader", ["Jinja2"]),
+        "jinja2": Installed("Jinja2"),
+        "einops": Installed("einops"),
+        "pip": Installed("pip"),
+    }
+    metadata = other_user.importlib.metadata
+    monkeypatch.setattr(metadata, "distributions", lambda: there.values())
+    monkeypatch.setattr(metadata, "distribution", lambda name: there[name])
+    assert {p.name for p in other_user.student_packages()} == {"torch", "sympy", "einops"}
+
+
+def test_the_layers_are_those_of_the_course():
+    extras = other_user.importlib.metadata.metadata(other_user.COURSE).get_all("Provides-Extra")
+    assert sorted(extras) == sorted(other_user.LAYERS)
