@@ -3,10 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/byte_model.py
     OMP_NUM_THREADS=1 python benchmarks/byte_model.py --refute    # other seeds
 
-The model is the solution of notebook 07, read from its source file, and the recipe is that of its
-quick budget. The curve goes to course_utils/measured/byte_model.csv, beside the bits of gzip and
-of a bigram table. The weights of seed 0 are those that the course ships:
-course_utils/language_model/shipped/python_bytes.npz.
+The model is the solution of notebook 07, read from its source file, with two layers. The curve goes
+to course_utils/measured/byte_model.csv, beside the bits of gzip and of a bigram table. The weights
+of seed 0 are those that the course ships: course_utils/language_model/shipped/python_bytes.npz.
 """
 
 from __future__ import annotations

@@ -726,68 +726,97 @@ if ready("cached-self-attention"):
     print(words)
 
 # %% [markdown]
-# ### A recall task (quick: about a minute)
+# ### How much can a state of fixed size keep?
 #
-# First come pairs of a key and a value, one pair per step. Then the keys come again, alone and in
-# another order, and the model has to name the value of each:
-#
-# `k7→v2  k3→v9  k5→v2 … k3→?  k7→?`
-#
-# 64 keys, 16 values. Guessing among all values gives {{given:6%}}. But a model that ignores the keys, and always
-# names the value that occurred most often, gets more: the row *no keys* below. Only what lies above that
-# row is recall. Trained on 2 to 16 pairs, tested on up to 64. All three have two layers of the same
-# width. No positions are given: the task needs none.
+# Give a model pairs of a key and a value, then one of the keys: which value came with it? Before training
+# anything, take a memory whose capacity is *known*: a matrix $M$ of $d \times d$ numbers. To store a pair, add
+# $v k^\top$ to it; to read, multiply by the key. As a loop over three pairs:
 
 # %%
-from course_utils.language_model import KINDS, Recall, recall_accuracy, train_recall
+torch.manual_seed(0)
+d = 8
+keys, values = torch.randn(2, 3, d)
+keys = keys / keys.norm(dim=-1, keepdim=True)
+M = torch.zeros(d, d)
+for key, value in zip(keys, values):
+    M = M + torch.outer(value, key)
+print("asked for the first value, and found:")
+print(values[0].round(decimals=1).tolist())
+print((M @ keys[0]).round(decimals=1).tolist())
 
-task = Recall()
-steps = {"smoke": 60, "quick": 600, "full": 3000}[budget]
-recall_models = {}
-for kind in KINDS:
-    recall_models[kind], history = train_recall(kind, task, steps=steps, show=False)
-    print(f"{kind:>12}: {steps} steps, loss {history.records[-1]['train_loss']:.2f}")
+# %% [markdown]
+# Close, not equal: every other pair adds its value, weighted by how alike the two keys are. (This is
+# *linear attention*: attention without its softmax, kept as a sum [@katharopoulos2020].) Better ways
+# to write the same matrix:
+# - the **delta rule** [@schlag2021]: read first, and add only what is missing, $M \leftarrow M + (v - M k) k^\top$;
+#   once for each pair, or again and again;
+# - **least squares**: the best matrix that there is, computed from all pairs at once.
+#
+# No way can beat a limit: a $d \times d$ matrix returns at most $d$ independent vectors exactly. With $N > d$
+# pairs of random values, the best squared error is $1 - d/N$ (1 is as bad as answering nothing). No training, and
+# no patience, crosses that line. **Attention** keeps all pairs, so the line does not hold for it.
 
 # %%
-pairs = [2, 4, 8, 16, 32, 64]
-accuracy = {
-    kind: [recall_accuracy(model, task, n) for n in pairs] for kind, model in recall_models.items()
-}
-print(f"{'pairs':>12}", *(f"{n:>6}" for n in pairs))
-for kind in KINDS:
-    print(f"{kind:>12}", *(f"{a:6.0%}" for a in accuracy[kind]))
-drawn = [torch.randint(task.num_values, (2000, n)) for n in pairs]
-commonest = [nn.functional.one_hot(v).sum(dim=1).amax(dim=1).float().mean() / v.shape[1] for v in drawn]
-print(f"{'no keys':>12}", *(f"{share:6.0%}" for share in commonest))
+from course_utils.language_model import MEMORIES, draw_memories, memory_point
+
+trials, most = {"smoke": (5, 64), "quick": (50, 128), "full": (200, 128)}[budget]
+counts = [n for n in (4, 8, 16, 24, 32, 48, 64, 96, 128) if n <= most]
+points = [memory_point(name, 32, n, trials=trials) for name in MEMORIES for n in counts]
+picture = draw_memories(points)
+display(picture)
+print(picture.words)
+
+# %% [markdown]
+# The matrix has 32 rows. With 32 pairs the best one is exact; with 64 its error is
+# {{claim:matrix-memory.twice mean}}, on the line. One pass of the delta rule leaves {{claim:matrix-memory.delta mean}}
+# of 32 pairs, a hundred passes {{claim:matrix-memory.passes mean}}, the plain sum {{claim:matrix-memory.sum mean}}: how
+# a memory is written matters as much as its size.
+#
+# The line *values only* knows which values were stored, but looks at no key. Whatever lies near it has
+# recalled nothing.
+
+# %% [markdown]
+# ### And learned memories?
+#
+# The same task for models that *learn* to store: 64 keys, 16 values, trained on 2 to 16 pairs for 3,000 steps
+# each (an hour in all, so the figures are stored; `benchmarks/trained_recall.py` measures them again, and
+# one seed is all there is so far). A fourth model is beside the three: a **selective** SSM, in which what is
+# kept, written and read depends on the input, as in Mamba [@gu2023].
+
+# %%
+from course_utils.language_model import draw_recall, measured_recall
+
+recall = measured_recall()
+print(f"{'pairs':>15}", *(f"{n:>6}" for n in recall.pairs))
+for name, shares in (*recall.models.items(), ("no keys", recall.no_keys)):
+    print(f"{name:>15}", *(f"{share:6.0%}" for share in shares))
 print("\nnumbers kept after the pairs")
-for kind, model in recall_models.items():
-    print(f"{kind:>12}", *(f"{model.numbers_kept(n):6}" for n in pairs))
+for name, kept in recall.numbers_kept.items():
+    print(f"{name:>15}", *(f"{n:6}" for n in kept))
+display(draw_recall(recall))
 
-# %%
-from course_utils.language_model import draw_recall
-
-draw_recall(pairs, accuracy, task)
-
-# %%
-kept_state = max(accuracy["RNN"][-1], accuracy["SSM"][-1])
-if accuracy["transformer"][-1] > kept_state + 0.2:
-    print("Attention finds its pair among 64 as well. Look at what it keeps: that grows with every pair.")
-    print("Are RNN and SSM above the row 'no keys'? If not, they have not learned to recall (yet).")
-else:
-    print("In this short run the three have not parted yet. Use a larger budget to see them part.")
+# %% [markdown]
+# The row *no keys* always names the value that was stored most often. Read the table against it:
+# - the time-invariant SSM is not above it, from four pairs on: it recalls nothing. It writes every pair in the
+#   same way, and can't choose by its input;
+# - the RNN is above it and was still getting better when its training ended. Its figures say nothing about room;
+# - the selective SSM recalls nearly everything up to 16 pairs, *with a state of fixed size*, and most
+#   of 32, which is more than it was trained on;
+# - attention recalls everything, and keeps more with every pair.
 
 # %% [markdown]
 # ### Question: which one would you take?
 #
 # {{exercise three-kinds-of-model}}
 #
-# Use what you measured above (say the figures).
+# Use what you measured above, with its figures.
 # 1. A transformer and an RNN each read a long text and then write. Compare what training costs and
 #    what writing the next word costs, as the text gets longer.
-# 2. The recall task: which models recall pairs, compared with the row *no keys*? What does your run
-#    show about a state of fixed size, and what does it not show? What does attention pay?
-# 3. You need a model that listens to a sensor for days on a small chip. Which of the three do you
-#    take, and what do you give up?
+# 2. What does the matrix memory show about a state of fixed size, and which figure shows it? What do the
+#    learned models show, compared with the row *no keys*, and what do they *not* show? What does attention
+#    pay for its recall?
+# 3. You need a model that listens to a sensor for days on a small chip. Which kind do you take, and
+#    what do you give up?
 
 # %% [markdown] nbgrader={"grade_id": "three-kinds-of-model", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
@@ -797,24 +826,27 @@ else:
 #    step, so it is slower at these lengths. Writing: the RNN's step costs the same however long the
 #    text is, and it keeps one state. The transformer's step compares one query with all keys, and
 #    the cache grows by one key and one value per word and layer (slope 1).
-# 2. After the quick budget only attention recalls: RNN and SSM are about as good as naming the
-#    commonest value without looking at the keys. That does not show that their states are too small:
-#    trained for longer, the RNN gets much better with few pairs, and this SSM can't choose by its input
-#    what to keep. Some limit must exist, because a state of fixed size can't keep ever more pairs
-#    exactly, but this run does not measure it. Attention keeps every pair and looks up the one that is
-#    asked for. It pays with memory that grows with the number of pairs, and with a longer search at
-#    each step.
-# 3. An SSM or an RNN: the state has a fixed size, so memory and time per step stay the same for days;
-#    the SSM also trains in parallel. What is given up: exact recall of single events long ago.
+# 2. A matrix of 32 by 32 returns 32 random values exactly at best; with 64 pairs the best one leaves an error
+#    of {{claim:matrix-memory.twice mean}}, which is the limit 1 - d/N. So a limit exists, and no training
+#    crosses it; worse ways of writing stay far above it. The learned models show what training found: the
+#    time-invariant SSM gets {{claim:trained-recall.ssm}} of 8 pairs, no more than naming the commonest value
+#    ({{claim:trained-recall.values_only}}), the RNN {{claim:trained-recall.rnn}}, the selective SSM
+#    {{claim:trained-recall.selective}}, attention {{claim:trained-recall.attention}}. They do not show that a fixed
+#    state is too small: the selective SSM has one, too, and the RNN was still improving. Attention keeps every
+#    pair, and pays with memory that grows with their number and a longer search at each step.
+# 3. A selective SSM (or an RNN): the state has a fixed size, so memory and time per step stay the same for
+#    days; the SSM also trains in parallel. What is given up: exact recall of everything long ago, because a
+#    state of fixed size has a limit.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
 # - half a point: training, with figures: the transformer in parallel but quadratic in time (memory
 #   only if the weights are stored), the RNN linear but one step after the other;
 # - half a point: writing: constant for the RNN; growing with the length for the transformer, in
 #   memory (the cache) and in time;
-# - half a point: attention recalls, keeps all pairs and pays with memory that grows; RNN and SSM are
-#   compared with the row "no keys". "Their state has a fixed size" is a sound argument for a limit
-#   somewhere, but don't ask for it as the explanation of this run: they are under-trained;
+# - half a point: the matrix memory has a limit that is known (exact up to d pairs, 1 - d/N beyond), with a
+#   figure; the learned models are compared with the row "no keys"; attention pays with memory that grows.
+#   "RNN and SSM fail because their state is fixed" does not earn this: the selective SSM has a fixed state
+#   and recalls;
 # - half a point: a model with a fixed state for the sensor (SSM or RNN), and that exact recall of
 #   the distant past is given up. A transformer with a limited window earns this too, if the reason
 #   is right.

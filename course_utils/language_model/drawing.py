@@ -8,11 +8,17 @@ from torch import Tensor
 
 from course_utils.figures.picture import Picture, from_figure
 from course_utils.language_model.costs import Cost, slope, slopes
-from course_utils.language_model.recall import Recall
+from course_utils.language_model.memory import MemoryPoint
+from course_utils.language_model.recall import MeasuredRecall
 from course_utils.language_model.writing import Written
 
-COLOURS = {"RNN": "#b4571a", "SSM": "#3d7a4a", "transformer": "#1f4e8c"}
-MARKS = {"RNN": "s", "SSM": "^", "transformer": "o"}
+COLOURS = {
+    "RNN": "#b4571a",
+    "SSM": "#3d7a4a",
+    "selective SSM": "#7a3d7a",
+    "transformer": "#1f4e8c",
+}
+MARKS = {"RNN": "s", "SSM": "^", "selective SSM": "D", "transformer": "o"}
 
 
 def draw_steps(without: Written, cached: Written) -> Picture:
@@ -106,28 +112,62 @@ def plot_costs(
     return from_figure(figure, words)
 
 
-def draw_recall(
-    pairs: Sequence[int], accuracy: dict[str, list[float]], task: Recall, trained: int = 16
-) -> Picture:
-    """Right answers against the number of pairs."""
+def draw_recall(measured: MeasuredRecall, trained: int = 16) -> Picture:
+    """Right answers against the number of pairs, and the line of an answer that ignores the keys."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    for kind, shares in accuracy.items():
-        axes.plot(pairs, shares, marker=MARKS[kind], color=COLOURS[kind], label=kind)
-    axes.axhline(1 / task.num_values, color="grey", ls=":", lw=1)
+    for kind, shares in measured.models.items():
+        axes.plot(measured.pairs, shares, marker=MARKS[kind], color=COLOURS[kind], label=kind)
+    axes.plot(measured.pairs, measured.no_keys, ":", color="#555555", label="no keys")
     axes.axvline(trained, color="grey", lw=0.6)
     axes.text(1.03 * trained, 0.55, "more than trained", fontsize=8, color="#555555")
     axes.set_xscale("log", base=2)
-    axes.set_xticks(pairs, [str(n) for n in pairs])
+    axes.set_xticks(measured.pairs, [str(n) for n in measured.pairs])
     axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.spines[["top", "right"]].set_visible(False)
+    lines = {**measured.models, "no keys": measured.no_keys}
     rows = (
-        f"{kind}: " + ", ".join(f"{n} pairs {share:.0%}" for n, share in zip(pairs, shares)) + "."
-        for kind, shares in accuracy.items()
+        f"{kind}: "
+        + ", ".join(f"{n} pairs {share:.0%}" for n, share in zip(measured.pairs, shares))
+        + "."
+        for kind, shares in lines.items()
     )
     return from_figure(figure, "Share of right answers by number of pairs. " + " ".join(rows))
+
+
+MEMORY_STYLES = {
+    "plain sum": ("#b4571a", "s"),
+    "delta rule, 1 pass": ("#8a6d1a", "^"),
+    "delta rule, 100 passes": ("#3d7a4a", "v"),
+    "least squares": ("#1f4e8c", "o"),
+    "attention": ("#7a3d7a", "D"),
+    "values only": ("#555555", "x"),
+}
+
+
+def draw_memories(points: Sequence[MemoryPoint]) -> Picture:
+    """Squared error against the number of pairs, with the line that no matrix can cross."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
+    size = points[0].size
+    told = []
+    for name in dict.fromkeys(point.memory for point in points):
+        own = [point for point in points if point.memory == name]
+        counts, errors = [p.pairs for p in own], [p.squared_error for p in own]
+        colour, mark = MEMORY_STYLES[name]
+        axes.plot(counts, errors, marker=mark, ms=4, color=colour, label=name)
+        found = dict(zip(counts, errors))
+        told.append(f"{name}: " + ", ".join(f"{n} pairs {found[n]:.2f}" for n in counts[::2]))
+    most = max(point.pairs for point in points)
+    line = [max(0.0, 1 - size / n) for n in range(1, most + 1)]
+    axes.plot(range(1, most + 1), line, "--", color="black", lw=1, label="limit 1 - d/N")
+    axes.set(xlabel=f"pairs to remember (d = {size})", ylabel="squared error", ylim=(-0.05, 2.05))
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.spines[["top", "right"]].set_visible(False)
+    return from_figure(figure, "Squared error by number of pairs. " + ". ".join(told) + ".")
 
 
 def draw_scores(scores: Tensor) -> Picture:

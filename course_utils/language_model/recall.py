@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from course_utils.language_model.sequence_models import make_layer, run_layer
-from course_utils.training.history import History
-from course_utils.training.loop import fit
+from course_utils.measured import FOLDER
+from course_utils.measured.claims import read_rows
 
 
 @dataclass(frozen=True)
@@ -63,28 +62,38 @@ class SequenceModel(nn.Module):
         return layers * 2 * d_model * positions
 
 
-def train_recall(
-    kind: str, task: Recall, *, steps: int, most_pairs: int = 16, seed: int = 0, **how
-) -> tuple[SequenceModel, History]:
-    """A new model, trained on 2 to `most_pairs` pairs. Ten times it looks how far it has come."""
-    torch.manual_seed(seed)
-    model = SequenceModel(kind, task)
-    epochs = min(10, steps)
+@dataclass(frozen=True)
+class MeasuredRecall:
+    """What benchmarks/trained_recall.py found at the end of its runs, by model and number of pairs."""
 
-    def batches(epoch: int) -> list:
-        first = 100_000 * (seed + 1) + epoch * (steps // epochs)
-        draw = np.random.default_rng(first)
-        return [
-            task.batch(int(draw.integers(2, most_pairs + 1)), 64, first + number)
-            for number in range(steps // epochs)
+    pairs: list[int]
+    models: dict[str, list[float]]
+    numbers_kept: dict[str, list[int]]
+    no_keys: list[float]
+
+
+def measured_recall(steps: int = 3000) -> MeasuredRecall:
+    rows = [
+        row
+        for row in read_rows(FOLDER / "trained_recall.csv")
+        if int(row["steps"]) == int(row["after"]) == steps
+    ]
+    pairs = sorted({int(row["pairs"]) for row in rows})
+    names = list(dict.fromkeys(row["model"] for row in rows))
+
+    def column(name: str, model: str) -> list[float]:
+        found = [
+            [float(r[name]) for r in rows if (r["model"], int(r["pairs"])) == (model, n)]
+            for n in pairs
         ]
+        return [mean(numbers) for numbers in found]  # over the seeds
 
-    def loss(model: SequenceModel, batch) -> tuple[Tensor, int]:
-        keys, values, answers = batch
-        return F.cross_entropy(model(keys, values).flatten(0, 1), answers.flatten()), len(keys)
-
-    history = fit(model, batches, loss, epochs=epochs, lr=2e-3, seed=seed, **how)
-    return model, history
+    return MeasuredRecall(
+        pairs,
+        {name: column("recall", name) for name in names},
+        {name: [round(n) for n in column("numbers_kept", name)] for name in names},
+        column("commonest_stored_value", names[0]),
+    )
 
 
 @torch.no_grad()

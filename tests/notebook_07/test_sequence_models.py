@@ -4,8 +4,15 @@ import pytest
 import torch
 
 from course_utils.language_model.costs import kept_for_backward, kept_numbers, slope
-from course_utils.language_model.drawing import draw_recall
-from course_utils.language_model.recall import Recall, SequenceModel, recall_accuracy, train_recall
+from course_utils.language_model.drawing import draw_memories, draw_recall
+from course_utils.language_model.memory import memory_point
+from course_utils.language_model.recall import (
+    MeasuredRecall,
+    Recall,
+    SequenceModel,
+    measured_recall,
+    recall_accuracy,
+)
 from course_utils.language_model.sequence_models import (
     KINDS,
     DiagonalSSM,
@@ -104,14 +111,32 @@ def test_only_what_a_transformer_keeps_grows(kind):
     assert grows == (kind == "transformer")
 
 
-def test_attention_learns_to_recall_in_a_few_steps():
+def test_the_stored_recall_is_read_by_model_and_number_of_pairs():
+    found = measured_recall()
+    assert found.pairs == [2, 4, 8, 16, 32]
+    assert list(found.models) == ["RNN", "SSM", "selective SSM", "transformer"]
+    assert all(len(shares) == 5 for shares in (*found.models.values(), found.no_keys))
+    # What the text says of it.
+    pairs = list(zip(found.pairs, found.models["SSM"], found.no_keys))
+    assert all(share <= line + 0.01 for n, share, line in pairs if n >= 4)
+    assert min(found.models["selective SSM"][:4]) > 0.95
+    assert len(set(found.numbers_kept["selective SSM"])) == 1
+    assert found.numbers_kept["transformer"][-1] > found.numbers_kept["transformer"][0]
+
+
+def test_recall_is_counted_against_the_right_answers():
     task = Recall(16, 4)
-    model, history = train_recall("transformer", task, steps=80, most_pairs=6, show=False)
-    records = history.column("train_loss")
-    assert records[-1] < records[0]
-    assert recall_accuracy(model, task, 5) > 0.5
+    model = SequenceModel("transformer", task)
+    keys, values, answers = task.batch(5, 200, seed=7)
+    with torch.no_grad():
+        right = model.eval()(keys, values).argmax(-1) == answers
+    assert recall_accuracy(model, task, 5) == pytest.approx(float(right.float().mean()))
 
 
-def test_the_recall_picture_says_in_words_what_it_shows():
-    words = draw_recall([2, 4], {"RNN": [0.5, 0.25], "SSM": [0.6, 0.3]}, Recall()).words
-    assert "RNN: 2 pairs 50%, 4 pairs 25%. SSM: 2 pairs 60%, 4 pairs 30%." in words
+def test_the_pictures_of_recall_say_in_words_what_they_show():
+    kept = {"RNN": [3, 3], "SSM": [5, 5]}
+    shares = {"RNN": [0.5, 0.25], "SSM": [0.6, 0.3]}
+    words = draw_recall(MeasuredRecall([2, 4], shares, kept, [0.4, 0.2])).words
+    assert "RNN: 2 pairs 50%, 4 pairs 25%. SSM: 2 pairs 60%, 4 pairs 30%. no keys: 2" in words
+    points = [memory_point("attention", 4, n, trials=2) for n in (2, 4, 8)]
+    assert "attention: 2 pairs 0.00, 8 pairs" in draw_memories(points).words
