@@ -67,9 +67,10 @@ def _publish(folder: Path, solutions: bool, chosen: choices.Choices) -> list[Pat
             folder / "course_utils",
             ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info"),
         )
-        if register.used() is not None:
+        content = register.used()
+        if content is not None:
             path = folder / "course_utils" / register.REGISTER.name
-            path.write_text(_as_toml(register.used()), encoding="utf-8")
+            path.write_text(_as_toml(content), encoding="utf-8")
         for template in sorted(TEMPLATES.iterdir()):
             text = template.read_text(encoding="utf-8")
             name = template.name.removesuffix(".template")

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from nbgrader.api import Gradebook, SubmittedAssignment, SubmittedNotebook
@@ -52,20 +52,22 @@ class Lateness:
     days: int = 0
     penalty: float = 0.0
     excused: bool = False
+    zone: tzinfo = UTC  # in which people read times
 
     @property
     def sentence(self) -> str:
         """For the student and the instructor; empty where nothing is to be said."""
         if self.due is None or not self.days:
             return ""
-        when = f"due {_shown(self.due)}, handed in {_shown(self.handed_in)}"
+        when = f"due {self._shown(self.due)}, handed in {self._shown(self.handed_in)}"
         cost = f"{round(self.penalty, 2):g} points were taken off" if self.penalty else "no cost"
         cost = "excused" if self.excused else cost
-        return f"{counted(self.days, 'day')} late ({when} UTC): {cost}."
+        return f"{counted(self.days, 'day')} late ({when}): {cost}."
 
-
-def _shown(moment: datetime | None) -> str:
-    return f"{moment:%-d %B %Y, %H:%M}" if moment else "at a time that is not known"
+    def _shown(self, moment: datetime | None) -> str:
+        if moment is None:
+            return "at a time that is not known"
+        return f"{moment.replace(tzinfo=UTC).astimezone(self.zone):%-d %B %Y, %H:%M %Z}"
 
 
 def lateness(submission: SubmittedAssignment, table: Timetable | None = None) -> Lateness:
@@ -77,6 +79,7 @@ def lateness(submission: SubmittedAssignment, table: Timetable | None = None) ->
         math.ceil(submission.total_seconds_late / DAY),
         submission.late_submission_penalty or 0.0,
         times.excused,
+        (table.chosen.zone if table else None) or UTC,
     )
 
 

@@ -266,19 +266,18 @@ def _bring_notebook_along(
         if not own.get("grade") or points.get(name, own["points"]) == own["points"]:
             continue
         own["points"], changed = points[name], True
-        entries = old.exercise(exercise_of(name)), new.exercise(exercise_of(name))
-        if None not in entries:
-            _rewrite_outputs(cell, *entries)
+        before, after = old.exercise(exercise_of(name)), new.exercise(exercise_of(name))
+        if before is not None and after is not None:
+            _rewrite_outputs(cell, before, after)
     if changed:
         write_atomically(path, archive.notebook_bytes(notebook))
 
 
 def _rewrite_outputs(cell: NotebookNode, old: ExerciseRecord, new: ExerciseRecord) -> None:
     """The points that the judge printed into a check cell, as they are now."""
-    words = {
-        _of(before.points, before.max_points): _of(after.points, after.max_points)
-        for before, after in [(old, new), *zip(old.findings, new.findings, strict=True)]
-    }
+    words = {_of(old.points, old.max_points): _of(new.points, new.max_points)}
+    for before, after in zip(old.findings, new.findings, strict=True):
+        words[_of(before.points, before.max_points)] = _of(after.points, after.max_points)
 
     pattern = re.compile(f"(?:{'|'.join(map(re.escape, words))})(?=[ )])")
 

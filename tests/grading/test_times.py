@@ -65,11 +65,13 @@ def test_due_dates_and_late_rule_come_from_course_toml(course):
     assert penalties(course) == {"ann": 1.6, "bob": 0.0, "cem": 0.0}  # Bob's section has longer
     with Gradebook(gradebook_url(course)) as book:
         assert book.find_assignment(ASSIGNMENT).duedate == datetime(2027, 3, 5, 17)
-        said = lateness(book.find_submission(ASSIGNMENT, "ann")).sentence
-    assert said == (
-        "2 days late (due 5 March 2027, 17:00, handed in 6 March 2027, 20:00 UTC): "
+        ann = book.find_submission(ASSIGNMENT, "ann")
+        said = lateness(ann).sentence, lateness(ann, timetable(course)).sentence
+    assert said[0] == (
+        "2 days late (due 5 March 2027, 17:00 UTC, handed in 6 March 2027, 20:00 UTC): "
         "1.6 points were taken off."
     )
+    assert "(due 5 March 2027, 18:00 CET, handed in 6 March 2027, 21:00 CET)" in said[1]
 
 
 def test_a_date_that_changes_changes_the_penalty(course):

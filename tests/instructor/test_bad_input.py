@@ -32,7 +32,7 @@ def test_a_course_that_is_not_there(tmp_path, autograder):
 def test_a_gradebook_that_is_no_gradebook(tmp_path, autograder):
     (tmp_path / "gradebook.db").write_text("these are not the grades")
     output = said(autograder("report", NAME, "--course", tmp_path))
-    assert "is not a gradebook" in output
+    assert "is damaged (file is not a database), and there is no copy of it" in output
     assert (tmp_path / "gradebook.db").read_text() == "these are not the grades"
 
 
