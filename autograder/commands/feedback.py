@@ -24,7 +24,7 @@ from autograder.wording import counted
 @click.option("--db", help="The gradebook's address, if not the course's own.")
 def command(assignment, students, course, db):
     """Write a page for everybody who handed in ASSIGNMENT, and zips to send them back with."""
-    from autograder.instructor.feedback import write_feedback
+    from autograder.instructor.feedback import pages_of, write_feedback
     from autograder.instructor.send_back import pack
 
     try:
@@ -37,8 +37,9 @@ def command(assignment, students, course, db):
                     require_student(gradebook, student)
             refresh_penalties(gradebook, own_settings(opened.root), [assignment], opened.root)
         pages = write_feedback(opened, assignment, students)
-        by_student = {path.parts[-3]: path for path in pages}
-        sent = pack(opened, assignment, by_student, records, roster_of(opened))
+        # the zips always hold everybody's pages, also when only one was written anew
+        there = {s: page for s, page in pages_of(opened, assignment).items() if s in records}
+        sent = pack(opened, assignment, there, records, roster_of(opened))
     except (CourseError, RosterError) as problem:
         raise click.ClickException(str(problem)) from None
     if not pages:
@@ -47,7 +48,7 @@ def command(assignment, students, course, db):
         click.echo(f"Wrote {pages[0]}.")
     else:
         click.echo(f"Wrote {len(pages)} pages, such as {pages[0]}.")
-    tell(sent, records, by_student)
+    tell(sent, records, there)
 
 
 def tell(sent, records, pages) -> None:

@@ -192,6 +192,11 @@ def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()
     ]
 
 
+def pages_of(course: Course, assignment: str) -> dict[str, Path]:
+    """The pages that there are, by student."""
+    return {path.parts[-3]: path for path in _pages(course, assignment)}
+
+
 def page_of(course: Course, student: str, assignment: str) -> Path:
     folder = course.folder("feedback", archive.folder_name(student), assignment)
     return folder / f"{assignment}.html"

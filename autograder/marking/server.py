@@ -36,6 +36,7 @@ from course_utils import register
 
 PAGES = Path(__file__).with_name("pages")
 MOST_PEOPLE = 20
+BUSY = "The gradebook is busy, perhaps with a grading run. Mark it again in a moment."
 # Formulas are drawn by matplotlib and the gradebook has one writer: one request at a time.
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="marking")
 TEMPLATES = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
@@ -154,15 +155,13 @@ class OneQuestion(MarkingHandler):
         try:
             done = await self.work(_write, assignment, exercise, *asked)
         except CourseError as sentence:
+            if isinstance(sentence.__cause__, OperationalError):
+                return self.problem(503, BUSY)
             return self.problem(404, str(sentence))
         except Refused as sentence:
             return self.problem(400, str(sentence))
         except Changed as change:
             return self.problem(409, str(change), card=change.card)
-        except OperationalError:
-            return self.problem(
-                503, "The gradebook is busy, perhaps with a grading run. Mark it again in a moment."
-            )
         self.finish(done)
 
 

@@ -156,3 +156,4 @@ def test_everybody_who_handed_in_gets_a_page(course, demonstration, autograder, 
     assert "1 page for work that could not be graded" in said
     alone = autograder("feedback", NAME, "--course", root, "--student", unread.student)
     assert alone.exit_code == 0, alone.output
+    assert "Not reached by a zip: 13 students" in alone.output  # the list still has everybody

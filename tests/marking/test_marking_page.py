@@ -2,9 +2,11 @@
 
 import json
 import re
+import sqlite3
 import sys
 import urllib.error
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -217,6 +219,20 @@ def test_impossible_marks_are_refused_with_a_sentence(marked_class):
         "The text of this answer has changed meanwhile. Load the page again.",
     )
     assert put(marked_class, score="many")[0] == 400
+
+
+def test_while_the_gradebook_is_busy_nothing_is_lost_in_silence(browser, marked_class):
+    page = open_question(browser, marked_class)
+    with closing(sqlite3.connect(marked_class.folder / "gradebook.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        page.keyboard.press("0")
+        page.wait_for_function("() => /not saved/.test(document.body.innerText)")
+        assert "The gradebook is busy" in page.locator(".answer.active").inner_text()
+        other.rollback()
+    assert page.locator(".unsaved").count() == 1
+    page.keyboard.press("u")
+    saved(page)
+    page.close()
 
 
 def test_an_unknown_question_is_a_sentence(browser, marked_class):
