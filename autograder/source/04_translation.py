@@ -703,8 +703,8 @@ from course_utils.translation import (
 from course_utils.training import Recipe
 
 longest = 12
-french = encode(load_corpus("fr", builtin_only=budget == "smoke"))
-short = short_enough(french, longest)
+slides_data = encode(load_corpus("fr", builtin_only=budget == "smoke"))
+short = short_enough(slides_data, longest)
 slides_recipe = {
     "smoke": Recipe(epochs=1, lr=5e-3, batch_size=64, rising_steps=5, examples=600),
     "quick": Recipe(epochs=3, lr=3e-3, batch_size=64, examples=6000, rising_steps=50),
@@ -712,22 +712,22 @@ slides_recipe = {
 }[budget]
 seed_everything(0)
 slides_model = SlidesTranslator(
-    len(french.source_vocabulary),
-    len(french.target_vocabulary),
+    len(slides_data.source_vocabulary),
+    len(slides_data.target_vocabulary),
     longest,
     size=64 if budget == "smoke" else 256,
 )
 slides_history = train_translator(slides_model, short, slides_recipe, loss_of=slides_loss)
 
 # %%
-short_test = [example for example in french.test if len(example.source) <= longest][:200]
+short_test = [example for example in slides_data.test if len(example.source) <= longest][:200]
 slides_answers = translate(
-    slides_model, french, [example.source for example in short_test], slides_greedy
+    slides_model, slides_data, [example.source for example in short_test], slides_greedy
 )
 for example, answer in list(zip(short_test, slides_answers))[:3]:
-    print(french.corpus.test.source[example.place])
+    print(slides_data.corpus.test.source[example.place])
     print("   it wrote  ", " ".join(answer.words))
-    print("   reference ", french.corpus.test.target[example.place].lower(), "\n")
+    print("   reference ", slides_data.corpus.test.target[example.place].lower(), "\n")
 
 # %% [markdown]
 # Its diagram for the first sentence. Compare it with the ones above: where it looks can depend on
@@ -736,7 +736,7 @@ for example, answer in list(zip(short_test, slides_answers))[:3]:
 # %%
 example, answer = short_test[0], slides_answers[0]
 written = [*answer.words, "</s>"][: len(answer.weights)]
-draw_attention(tokenise(french.corpus.test.source[example.place]), written, answer.weights)
+draw_attention(tokenise(slides_data.corpus.test.source[example.place]), written, answer.weights)
 
 # %% [markdown]
 # ## Summary
