@@ -18,6 +18,7 @@ from autograder.intake import RosterError
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.nbgrader_parts.marks import max_score, read_sheets, with_roster
+from autograder.nbgrader_parts.times import timetable
 
 INDEX = "index.html"
 
@@ -57,24 +58,27 @@ def read_graded(opened: Course, gradebook, names):
     """Each assignment that somebody has handed in, with the marks and records of the class."""
     from autograder.instructor.overview import Graded
 
-    people = roster_of(opened)
+    people, table = roster_of(opened), timetable(opened.root)
     found = {}
     for name in names:
         sheets = with_roster(read_sheets(gradebook, name), people)
         if any(sheet.submitted for sheet in sheets):
             most, records = max_score(gradebook, name), records_of(opened, name)
-            found[name] = Graded(name, most, tuple(sheets), records)
+            excused = frozenset(s.student for s in sheets if table.of(s.student, name).excused)
+            undecided = tuple(table.undecided(name))
+            found[name] = Graded(name, most, tuple(sheets), records, excused, undecided)
     return found
 
 
 def write_one(opened: Course, one, due, to: Path | None) -> None:
-    from autograder.instructor.report import render, summary
+    from autograder.instructor.report import LateWork, render, summary
     from autograder.instructor.similar import similar_work
 
     sheets, records = list(one.sheets), dict(one.records)
     similar = similar_work(opened, list(records.values()))
     runs = archive.runs(opened.root, one.assignment)
-    page = render(one.assignment, sheets, one.max_score, records, runs, due, similar)
+    late = LateWork(due, one.excused, one.undecided)
+    page = render(one.assignment, sheets, one.max_score, records, runs, late, similar)
     target = to or opened.root / "reports" / f"{one.assignment}.html"
     write_for_people(target, page)
     click.echo(f"Wrote {target}: {summary(sheets, one.max_score, records)}")

@@ -27,6 +27,8 @@ class Graded:
     max_score: float
     sheets: tuple[Sheet, ...]
     records: Mapping[str, SubmissionRecord]
+    excused: frozenset[str] = frozenset()
+    undecided: tuple[str, ...] = ()  # students whose lateness the instructor must settle
 
     @property
     def there(self) -> list[Sheet]:
@@ -107,6 +109,8 @@ def _row(student: str, name: str, graded: Sequence[Graded]) -> dict:
             late += math.ceil(sheet.seconds_late / DAY) if sheet.seconds_late > 0 else 0
         elif one.unread(student):
             cells.append("not graded")
+        elif student in one.excused:
+            cells.append("excused")
         else:
             cells.append("nothing")
             missing += 1

@@ -6,6 +6,7 @@ import math
 import shlex
 import statistics
 from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,18 @@ from course_utils.figures.chart import bar_chart
 PAGES = Path(__file__).with_name("pages")
 BINS = 10
 DAY = 24 * 60 * 60
+
+
+@dataclass(frozen=True)
+class LateWork:
+    """The due date, who is excused, and whose lateness the instructor must still settle."""
+
+    due: datetime | None = None
+    excused: frozenset[str] = frozenset()
+    undecided: tuple[str, ...] = ()
+
+
+IN_TIME = LateWork()
 
 
 def style() -> Markup:
@@ -50,7 +63,7 @@ def render(
     max_score: float,
     records: dict[str, SubmissionRecord],
     runs: list[RunRecord],
-    due: datetime | None = None,
+    late: LateWork = IN_TIME,
     similar: SimilarWork = NOTHING,
 ) -> str:
     """The report as one HTML page that needs no other file and runs no script."""
@@ -58,7 +71,8 @@ def render(
     sheets = sheets + [Sheet(name, "", "", "", "") for name in sorted(set(records) - known)]
     there = [sheet for sheet in sheets if sheet.submitted]
     unread = {student for student, record in records.items() if not record.graded}
-    absent = [s.name for s in sheets if not s.submitted and s.student not in unread]
+    away = [s for s in sheets if not s.submitted and s.student not in unread]
+    absent = [f"{s.name}{' (excused)' if s.student in late.excused else ''}" for s in away]
     names = {sheet.student: sheet.name for sheet in sheets}
     scores = [sheet.score for sheet in there]
     flagged = _decisions(records, names)
@@ -81,7 +95,7 @@ def render(
             (str(waiting), "with written answers to mark"),
             (str(len(flagged)), "flagged for a person"),
             (str(len(repaired)), "repaired by intake"),
-            *([_late_tile(there, due)] if due else []),
+            *([_late_tile(there, late.due)] if late.due else []),
         ],
         bins=bins,
         histogram=histogram(bins),
@@ -91,13 +105,14 @@ def render(
         properties=_properties(records),
         flags=flagged,
         waiting=waiting,
+        undecided=[names.get(who, who) for who in late.undecided],
         alike=[_alike(group, names) for group in similar.groups],
         common=similar.common,
         files=[[names.get(who, who) for who in group] for group in similar.files],
         stopped=stopped,
         repairs=repaired,
         absent=absent,
-        rows=[_row(sheet, exercises, records.get(sheet.student)) for sheet in sheets],
+        rows=[_row(sheet, exercises, records.get(sheet.student), late) for sheet in sheets],
         runs=[_run(run) for run in reversed(runs[-5:])],
     )
 
@@ -306,7 +321,9 @@ def _stopped_cells(record: SubmissionRecord) -> list[str]:
     ]
 
 
-def _row(sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None) -> dict:
+def _row(
+    sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None, dates: LateWork
+) -> dict:
     marks = {mark.exercise: mark for mark in sheet.marks}
     cells = []
     for exercise in exercises:
@@ -314,7 +331,8 @@ def _row(sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None) -
         cells.append("" if mark is None else "waits" if mark.waiting else shown(mark.score))
     late = counted(math.ceil(sheet.seconds_late / DAY), "day") if sheet.seconds_late else ""
     late += f", −{shown(sheet.penalty)}" if sheet.penalty else ""
-    score = shown(sheet.score) if sheet.submitted else "not graded" if record else "nothing"
+    nothing = "excused" if sheet.student in dates.excused else "nothing"
+    score = shown(sheet.score) if sheet.submitted else "not graded" if record else nothing
     flagged = bool(record and record.flags)
     return {"name": sheet.name, "cells": cells, "late": late, "score": score, "flagged": flagged}
 

@@ -89,5 +89,12 @@ def test_who_may_need_help_is_named_with_the_reason():
     assert "Ann" not in section and "Dot" not in section  # Dot's file waits for a person
 
 
+def test_who_is_excused_misses_nothing():
+    excused = [replace(one, excused=frozenset({"cem"})) for one in CLASS]
+    page = page_of(excused)
+    assert ["Cem", "excused", "excused", "", "0"] in table(page, "marks")
+    assert "<b>Cem</b>" not in page
+
+
 def test_each_assignment_leads_to_its_own_report():
     assert 'href="03_attention.html"' in page_of()

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from autograder.grading import archive
 from autograder.grading.record import ExerciseRecord, Flag, SubmissionRecord
-from autograder.instructor.report import render, summary
+from autograder.instructor.report import IN_TIME, LateWork, render, summary
 from autograder.instructor.similar import Alike, SimilarWork
 from autograder.nbgrader_parts.marks import Mark, Sheet, mean_score
 
@@ -31,7 +31,7 @@ UNREAD = record("cem", flags=(Flag("intake", "The file is cut short."),), status
 
 
 def page_of(records=(), sheets=SHEETS, due=None):
-    page = render(NAME, sheets, 9.0, {r.student: r for r in records}, [], due)
+    page = render(NAME, sheets, 9.0, {r.student: r for r in records}, [], LateWork(due))
     return re.sub(r"\s+", " ", page)
 
 
@@ -131,7 +131,7 @@ def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
     group = Alike(
         "dot-prod-attention", ("ann", "bob"), ("x = 1 < 2", "y = 1 < 2"), 0.93, 40, 31, 15
     )
-    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], None, SimilarWork((group,), 2)))
+    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], IN_TIME, SimilarWork((group,), 2)))
     section = page.partition('<h2 id="alike">')[2]
     assert "DotProdAttention: Ann, Bob" in section and "2 of 40 students" in section
     assert "<pre>x = 1 &lt; 2</pre>" in section and "<pre>y = 1 &lt; 2</pre>" in section
@@ -145,5 +145,13 @@ def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
 
 def test_the_very_same_file_of_two_students_is_named():
     work = SimilarWork(files=(("ann", "bob"),))
-    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], None, work))
+    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], IN_TIME, work))
     assert "The very same file was handed in by Ann, Bob." in page
+
+
+def test_late_marks_to_settle_and_excuses_are_on_the_page():
+    late = LateWork(None, frozenset({"cem"}), ("bob",))
+    page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], late))
+    assert "Decide how late 1 submission came, in <code>times.csv</code>: Bob." in page
+    assert "Cem (excused)" in page and rows(page)[-1][-1] == ["excused"]
+    assert "times.csv" not in page_of()
