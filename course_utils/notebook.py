@@ -18,6 +18,7 @@ def check(answer, *, quiet: bool = False):
     verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
         lines = _overwritten(verdict, namespace) + coach.more(verdict, namespace)
+        lines += _on_a_gpu(verdict, namespace)
         show(panel.html(verdict, more=lines), panel.text(verdict, more=lines))
     return verdict
 
@@ -73,6 +74,19 @@ def _overwritten(verdict, namespace: dict) -> list[tuple[str, str]]:
         ("Overwritten", sentence)
         for sentence in submission.overwritten(entry, submission.history_of(namespace))
     ]
+
+
+def _on_a_gpu(verdict, namespace: dict) -> list[tuple[str, str]]:
+    """A warning if an answer that is right would stop on a GPU."""
+    from course_utils.checks import devices, judge
+
+    if not verdict.passed or register.exercise(verdict.exercise).kind != "code":
+        return []
+    asks = judge.make_plan(verdict.exercise, verdict.seeds[:1], _student(namespace)).flat
+    with contextlib.suppress(Exception), _patience(PATIENCE_SECONDS):
+        if devices.stays_on_cpu(asks, namespace):
+            return [("Warning", devices.WARNING)]
+    return []
 
 
 def _locate(answer, namespace: dict) -> tuple[str, dict]:

@@ -1,0 +1,137 @@
+"""Answers and our own models on a GPU that is not there: only a mix of devices is a warning."""
+
+import pytest
+import torch
+
+from autograder.solutions import solution
+from course_utils import notebook, register
+from course_utils.checks import devices, judge
+from course_utils.language_model.model import LanguageModel
+from course_utils.recurrent.seq2seq import Seq2Seq
+from course_utils.transformer.multi_head import MultiHeadAttention
+from course_utils.transformer.sizes import Sizes
+from course_utils.translation.model import MeanPool, Translator
+
+CODE = [e.id for e in register.exercises() if e.kind == "code"]
+
+
+def asks(exercise: str) -> list:
+    return judge.make_plan(exercise, judge.VISIBLE_SEEDS[:1]).flat
+
+
+def definitions(exercise: str, change=("", "")) -> dict:
+    from autograder.solutions import setup_source, solution_source
+
+    namespace: dict = {}
+    entry = register.exercise(exercise)
+    exec(setup_source(entry.notebook), namespace)
+    before = [e for e in register.exercises(entry.notebook) if e.kind == "code"]
+    for other in before[: before.index(entry) + 1]:
+        source = solution_source(other.id)
+        exec(source.replace(*change) if other is entry else source, namespace)
+    return namespace
+
+
+@pytest.mark.parametrize("exercise", CODE)
+def test_our_own_answers_run_on_a_gpu(exercise):
+    namespace = {name: solution(exercise, name) for name in register.exercise(exercise).names}
+    assert not devices.stays_on_cpu(asks(exercise), namespace)
+
+
+MASK = """
+def self_attention(X, W_Q, W_K, W_V, mask=None):
+    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+    scores = Q @ K.T / K.shape[1] ** 0.5
+    scores = scores + torch.zeros(len(X), len(X){device})
+    if mask is not None:
+        if not mask.any(-1).all():
+            raise ValueError("a row of the mask is False")
+        scores = scores.masked_fill(~mask, float("-inf"))
+    weights = scores.softmax(-1)
+    return weights @ V, weights
+"""
+
+
+@pytest.mark.parametrize("device, warned", [("", True), (", device=X.device", False)])
+def test_a_tensor_without_a_device_is_a_warning(device, warned):
+    namespace: dict = {"torch": torch}
+    exec(MASK.replace("{device}", device), namespace)
+    assert devices.stays_on_cpu(asks("self-attention"), namespace) is warned
+
+
+def test_positions_on_the_cpu_are_found_inside_a_whole_model():
+    source = definitions("transformer")
+    assert not devices.stays_on_cpu(asks("transformer"), source)
+    model = source["Transformer"]
+
+    class OnTheCpu(model):  # type: ignore[misc, valid-type]
+        def embed(self, tokens, embedding, positions):
+            return super().embed(tokens, embedding, positions) + torch.zeros(tokens.shape[1], 1)
+
+    assert devices.stays_on_cpu(asks("transformer"), {**source, "Transformer": OnTheCpu})
+
+
+def test_the_warning_costs_no_points_and_is_shown_once(capsys):
+    namespace: dict = {"torch": torch, "check": notebook.check}
+    right = (
+        "def weighted_average(weights, values):\n"
+        "    return weights @ values / (weights.sum() + torch.zeros(1))\n"
+    )
+    exec(right + "verdict = check('weighted-average')", namespace)
+    assert namespace["verdict"].passed
+    assert capsys.readouterr().out.count("Warning: On a GPU this would stop") == 1
+
+
+def test_other_errors_on_fake_tensors_mean_nothing():
+    def weighted_average(weights, values):
+        return float(weights.sum().item()) + values.mean(0)
+
+    assert not devices.stays_on_cpu(
+        asks("weighted-average"), {"weighted_average": weighted_average}
+    )
+
+
+WORDS = torch.ones(2, 5, dtype=torch.long)
+
+
+def dot_scores(query, states):
+    weights = (query @ states.transpose(1, 2)).softmax(-1)
+    return weights @ states, weights
+
+
+OURS = {
+    "LanguageModel": (lambda: LanguageModel(7, 9, Sizes(d_model=8, num_heads=2)), (WORDS, 2)),
+    "Translator": (lambda: Translator(7, 9, MeanPool()), (WORDS.T, WORDS.T)),
+    "Seq2Seq": (lambda: Seq2Seq(9, attention=dot_scores, positions=torch.eye(8)), (WORDS, WORDS)),
+    "MultiHeadAttention": (
+        lambda: MultiHeadAttention(8, 2),
+        (*[torch.zeros(2, 5, 8)] * 3, torch.ones(5, 5, dtype=torch.bool)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_own_models_mix_no_devices(name):
+    make, given = OURS[name]
+    gpu, model = devices.FakeGPU(), make().eval()
+    gpu.move(model)
+    moved = [gpu.on_gpu(a) if isinstance(a, torch.Tensor) else a for a in given]
+    with devices.mismatches() as found, torch.no_grad(), gpu:
+        model(*moved)
+    assert found == []
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_own_models_with_an_input_left_on_the_cpu_are_caught(name):
+    """Else the test above could not fail."""
+    make, given = OURS[name]
+    gpu, model = devices.FakeGPU(), make().eval()
+    gpu.move(model)
+    with devices.mismatches() as found, torch.no_grad(), gpu:
+        model(
+            *(
+                torch.zeros(a.shape, dtype=a.dtype) if isinstance(a, torch.Tensor) else a
+                for a in given
+            )
+        )
+    assert found
