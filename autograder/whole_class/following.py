@@ -45,11 +45,7 @@ def always(following: Following) -> bool:
 def enter(course: Path, assignment: str, url: str) -> None:
     """Make an assignment that the gradebook does not have yet, from this class's choices."""
     chosen = choices.use(course)
-    known = chosen.names
-    if assignment not in known:
-        raise CourseError(
-            f"{course / choices.FILE} does not use {assignment}. The class has: {', '.join(known)}."
-        )
+    _check_used(course, assignment, chosen)
     source = _own_path(course, assignment)
     theirs = source.is_file()
     if not theirs:
@@ -63,6 +59,14 @@ def enter(course: Path, assignment: str, url: str) -> None:
     _remember(course, assignment, url, entered, wanted, {})
 
 
+def _check_used(course: Path, assignment: str, chosen: choices.Choices) -> None:
+    if assignment not in chosen.names:
+        raise CourseError(
+            f"{course / choices.FILE} does not use {assignment}. The class has: "
+            f"{', '.join(chosen.names)}."
+        )
+
+
 def bring_along(course: Path, assignment: str, url: str, agree: Agree = always) -> bool:
     """Let gradebook, records and notebooks follow what changed; whether anything did.
 
@@ -70,6 +74,7 @@ def bring_along(course: Path, assignment: str, url: str, agree: Agree = always) 
     """
     entered = follow.read_entered(course, assignment)
     chosen = _effective(choices.read(course), _graded_exercises(url, assignment))
+    _check_used(course, assignment, chosen)
     choices.put_in_use(chosen)
     fingerprint = _fingerprint(course, assignment, chosen, entered)
     if fingerprint == entered.fingerprint:
@@ -203,6 +208,7 @@ def _generate(
 def _keep_retired(notebook: NotebookNode, before: NotebookNode) -> None:
     """Exercises that the class was given and the course no longer has: before the closing cells."""
     there = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells}
+    ids = {cell.get("id") for cell in notebook.cells}
     retired = {e.id for e in register.ever() if e.retired}
     kept = []
     for index, cell in enumerate(before.cells):
@@ -210,7 +216,8 @@ def _keep_retired(notebook: NotebookNode, before: NotebookNode) -> None:
         if name is None or name in there or not _belongs(name, retired):
             continue
         above = before.cells[index - 1] if index else None
-        if name in retired and above is not None and "nbgrader" not in above.metadata:
+        is_question = above is not None and "nbgrader" not in above.metadata
+        if name in retired and is_question and above.get("id") not in ids:
             kept.append(above)
         kept.append(cell)
     notebook.cells[-2:-2] = kept

@@ -1,5 +1,6 @@
 """A gradebook that follows when points, exercises or the release change after grading."""
 
+import copy
 import json
 import shutil
 from dataclasses import replace
@@ -9,6 +10,8 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder import build
+from autograder.course_files import CourseError
 from autograder.grading import archive
 from autograder.grading.record import (
     ExerciseRecord,
@@ -21,6 +24,7 @@ from autograder.nbgrader_parts.follow import Following
 from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.whole_class.course_directory import prepare_course
 from autograder.whole_class.following import NotAgreed
+from course_utils import register
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN
 
 CHECK = f"{EXERCISE}-check"
@@ -240,3 +244,31 @@ def test_the_instructors_own_source_stays_theirs(course):
         assert "A sentence of mine." in stored.source
     choose(course, f"[points]\n{EXERCISE} = 5\n")
     assert "A sentence of mine." in path.read_text()
+
+
+def test_a_notebook_that_the_class_no_longer_uses_is_not_graded(course):
+    with pytest.raises(CourseError, match="does not use 03_attention"):
+        choose(course, 'notebooks = ["04_translation"]\n')
+    assert total(course, "ann") == (8.5, 9)
+
+
+def test_a_retired_exercise_stays_in_a_class_that_had_it(course, monkeypatch, tmp_path):
+    """As if the course had retired the written question since."""
+    content = copy.deepcopy(register.own())
+    for entry in content["exercise"]:
+        entry["retired"] = entry.get("retired", False) or entry["id"] == WRITTEN
+    monkeypatch.setattr(register, "own", lambda: content)
+    cells = (build.SOURCES / f"{ASSIGNMENT}.py").read_text(encoding="utf-8").split("\n# %%")
+    kept = [
+        cell for cell in cells if f"exercise {WRITTEN}" not in cell and f'"{WRITTEN}' not in cell
+    ]
+    assert len(kept) == len(cells) - 2
+    (tmp_path / f"{ASSIGNMENT}.py").write_text("\n# %%".join(kept), encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    assert choose(course, f"[points]\n{EXERCISE} = 4\n")
+    assert total(course, "ann") == (4.5, 5)  # the mark by hand is still there, and counts
+    release = json.loads((course / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text())
+    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in release["cells"]]
+    assert names.count(WRITTEN) == names.count(f"{WRITTEN}-rubric") == 1
+    question = release["cells"][names.index(WRITTEN) - 1]
+    assert "Question" in "".join(question["source"])
