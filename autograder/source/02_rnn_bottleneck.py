@@ -41,9 +41,10 @@ from course_utils.recurrent import (
     load_measured,
     load_steps,
     probe_bottleneck,
+    stored_probes,
     train,
 )
-from course_utils.widgets import attention_map, bottleneck_explorer, position_explorer, predict
+from course_utils.widgets import attention_map, bottleneck_explorer, predict
 
 # %% [markdown]
 # `budget` decides how much this notebook trains. `"quick"` takes two or three minutes of training
@@ -251,7 +252,9 @@ room = predict(
 room
 
 # %%
-steps_chart(load_steps(), schedule="decay")
+longest = [p for p in load_steps() if (p.schedule, p.hidden, p.steps) == ("decay", 32, 10_000)]
+display(steps_chart(load_steps(), schedule="decay"))
+display(room.reveal(round(100 * sum(p.share_right for p in longest) / len(longest))))
 
 # %% [markdown]
 # Each point is a run of exactly that many steps, in which the learning rate falls to zero; the bands go
@@ -259,9 +262,6 @@ steps_chart(load_steps(), schedule="decay")
 # {{claim:steps-not-room.small}} after 1,000 steps and {{claim:steps-not-room.small_longer}} after 10,000. There
 # was room all along. A larger $D$ learns **faster**; a fixed number of steps says nothing about room. The
 # lines have not come to an end at 10,000 steps, and where $D = 16$ would end, they do not say.
-
-# %%
-room.reveal(round(100 * max(p.share_right for p in load_steps() if p.hidden == 32)))
 
 # %% [markdown]
 # Your own points, with a seed that the curve does not have (about {{given:10 seconds}}):
@@ -282,14 +282,12 @@ for hidden in (32, 128):
 # not there, or not in a form that a linear readout can use.
 
 # %%
-probes, stored = {}, load_measured("probing")
+probes = {}
 for name, cell in (("vanilla RNN", "rnn"), ("GRU", "gru")):
     model, _ = train(task, lengths=[8], steps=steps(1000), cell=cell, hidden=64)
     probes[name] = probe_bottleneck(model, task, 8, lines=3000 if budget != "smoke" else 100)
-    if budget == "smoke":  # the means of the stored runs, in place of models that are not trained
-        kept = {figure: sum(stored[cell, figure]) / 5 for _, figure in stored if (cell, figure) in stored}
-        letters = [kept[f"letter {t}"] for t in range(1, 9)]
-        probes[name] = {"letter": letters, "prompt": [kept["prompt"]], "case": [kept["case"]]}
+if budget == "smoke":
+    probes = stored_probes()
 print("stored figures, five seeds" if budget == "smoke" else "what you just trained, one seed")
 display(
     curves(
@@ -377,8 +375,8 @@ for kind, bits, length in (("one message", 16, 4), ("one message", 16, 8), ("att
 #    share right is {{claim:steps-not-room.small}} after 1,000 steps and {{claim:steps-not-room.small_longer}}
 #    after 10,000. A larger D learns faster. (32 floating-point numbers have 1,024 bits; six characters with
 #    their task token need at most 36.)
-# 3. The channel of n bits: 16 bits carry 4 symbols of 4 bits ({{claim:channel-line.fits}}) and not 8
-#    ({{claim:channel-line.half}}), and with twice the bits the cliff is at twice the length. Information theory
+# 3. The channel of n bits: 16 bits carry 4 symbols of 4 bits ({{claim:channel-line.fits mean}}) and not 8
+#    ({{claim:channel-line.half mean}}), and with twice the bits the cliff is at twice the length. Information theory
 #    gives a line, {{claim:channel-line.line}} for 16 bits and 8 symbols, that no code can cross; ten times the
 #    steps did not cross it either. (That the learned codes lie far below the line, and below the
 #    {{claim:channel-line.plain}} of "keep the first", is a matter of training.)
@@ -678,9 +676,6 @@ result = hidden_check("positions")
 result.points
 ### END HIDDEN TESTS
 
-# %%
-position_explorer(size=16, length=32)
-
 # %% [markdown]
 # ### How well is the place found? (about {{given:40 seconds}})
 #
@@ -828,6 +823,7 @@ def by_counting(task):
 
 
 def show_map(model, task, text, title):
+    title += " (hardly trained: smoke)" if budget == "smoke" else ""
     written, weights = answer(model, task, text)
     target = [*written, "end"][: len(weights)]
     print(f"{title}: {written}")

@@ -77,11 +77,9 @@ def steps_chart(points: Sequence[Any], schedule: str) -> Picture:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Several runs as text: the mean, and from the lowest to the highest."""
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return f"{mean:.0%}"
-    return f"{mean:.0%} ({min(values):.0%} to {max(values):.0%})"
+    """Several runs as text: the mean, and from the lowest to the highest where they differ."""
+    mean, low, high = (f"{x:.0%}" for x in (sum(values) / len(values), min(values), max(values)))
+    return mean if low == high else f"{mean} ({low} to {high})"
 
 
 def table(cells: Cells, corner: str) -> Picture:

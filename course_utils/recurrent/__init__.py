@@ -17,6 +17,7 @@ __all__, __getattr__ = offer(
             "load_measured",
             "load_steps",
             "probe_bottleneck",
+            "stored_probes",
             "train",
         ],
         "capacity": ["bound", "keep_the_first", "load_channel"],

@@ -106,6 +106,19 @@ def load_measured(experiment: str, path: Path = CLAIMS) -> dict[tuple[str, str],
     return found
 
 
+def stored_probes() -> dict[str, dict[str, list[float]]]:
+    """What `probe_bottleneck` found in trained models: the means of the stored seeds, by cell."""
+    found = {key: sum(values) / len(values) for key, values in load_measured("probing").items()}
+    return {
+        name: {
+            "letter": [found[cell, f"letter {t}"] for t in range(1, 9)],
+            "prompt": [found[cell, "prompt"]],
+            "case": [found[cell, "case"]],
+        }
+        for name, cell in (("vanilla RNN", "rnn"), ("GRU", "gru"))
+    }
+
+
 def alignment(model: Seq2Seq, task: Task, length: int, lines: int = 64) -> float:
     """The mean weight that the step for character t puts on the state that read character t."""
     batch = task.draw(lines, length, seed=VALIDATION_SEED)

@@ -17,6 +17,7 @@ from course_utils.recurrent.bottleneck import (
     gradient_by_step,
     load_measured,
     probe_bottleneck,
+    stored_probes,
     train,
 )
 from course_utils.recurrent.seq2seq import Seq2Seq
@@ -105,6 +106,7 @@ def test_training_repeats_for_a_seed():
 def test_a_spread_tells_mean_lowest_and_highest():
     assert spread([0.5, 0.7, 0.9]) == "70% (50% to 90%)"
     assert spread([1.0]) == "100%"
+    assert spread([0.999, 1.0]) == "100%"
 
 
 @pytest.mark.parametrize("picture", [one_to_one(), encoder_decoder(), encoder_decoder(True)])
@@ -152,3 +154,14 @@ def test_stored_figures_come_by_variant_with_a_value_per_seed():
     assert len(found["one-hot", "weight"]) == 5
     with pytest.raises(ValueError, match="no experiment 'nothing'"):
         load_measured("nothing")
+
+
+def test_stored_probes_have_the_shape_of_fresh_ones():
+    model, task = small(), change_case()
+    fresh = probe_bottleneck(model, task, 8, lines=40)
+    for found in stored_probes().values():
+        assert {name: len(values) for name, values in found.items() if name != "case"} == {
+            "prompt": len(fresh["prompt"]),
+            "letter": len(fresh["letter"]),
+        }
+        assert all(0 <= share <= 1 for share in found["letter"])
