@@ -11,9 +11,14 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Honest answers need about a tenth of each."""
+    """What one submission may use. Honest answers need about a tenth of each.
+
+    wall_seconds is for one run in the box; together_seconds for all runs of a submission, which
+    has more than one only if the first failed.
+    """
 
     wall_seconds: float = 40.0
+    together_seconds: float = 120.0
     cpu_seconds: int = 15
     memory_bytes: int = 2560 * MEGABYTE
     processes: int = 64
@@ -38,7 +43,8 @@ class Outcome:
     """What came back from one job.
 
     status: "ok" (there is a frame), "timeout", "memory", "crashed", "output" (more bytes than
-    allowed) or "refused" (the box itself could not be set up for this job).
+    allowed), "killed" (ended from outside with its limits not used up: the box tries such a job
+    again) or "refused" (the box itself could not run this job).
     frame: raw bytes, still untrusted: only course_utils.checks.wire may read them.
     message: a sentence for the person who reads the grade; empty when all went well.
     printed: what the submission printed, cut to a readable length.

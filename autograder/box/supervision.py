@@ -14,6 +14,7 @@ from pathlib import Path
 
 from autograder.box import walls, watch
 from autograder.box.choice import NAMESPACES, NO_WALL
+from autograder.box.groups import Group
 from autograder.box.job import Limits, Outcome
 
 SHOWN_CHARACTERS = 20_000
@@ -33,7 +34,9 @@ class Supervision:
         limits: Limits,
         wall_seconds: float,
         wall: str,
+        group: Group,
         overfull: Callable[[], bool] | None = None,
+        closed: Callable[[], bool] = lambda: False,
     ):
         self.report = report
         self.frame, self.printed = bytearray(), bytearray()
@@ -41,12 +44,16 @@ class Supervision:
         self.limits = limits
         self.wall_seconds = wall_seconds
         self.wall = wall
+        self.group = group
         self.overfull = overfull
+        self.closed = closed
         self.handle: int | None = None
         self.pid: int | None = None
         self.exit_status: int | None = None
         self.stopped: str | None = None
         self.refused: str | None = None
+        self.seconds = 0.0  # of computing
+        self.out_of_memory = False
 
     @property
     def ended(self) -> bool:
@@ -62,6 +69,8 @@ class Supervision:
             self._kill()
             if self.handle is not None:
                 os.close(self.handle)
+            self.out_of_memory = self.group.ran_out_of_memory()
+            self.group.remove()
         shown = bytes(self.printed[: 4 * SHOWN_CHARACTERS]).decode("utf-8", "replace")
         return self._describe(shown[:SHOWN_CHARACTERS])
 
@@ -75,6 +84,10 @@ class Supervision:
         next_watch = time.monotonic() + WATCH_EVERY
         while self.exit_status is None:
             now = time.monotonic()
+            if self.stopped is None and self.closed():
+                self.refused = "The run was stopped."
+                self._stop("closed")
+                return
             if self.stopped is None and now > deadline:
                 self._stop("timeout")
                 if self.pid is None:
@@ -124,16 +137,23 @@ class Supervision:
         word = json.loads(message)
         if "refused" in word:
             self.refused, self.exit_status = word["refused"], GONE
+        elif "waiting" in word:
+            self.group.take(self._here(handles, word["waiting"]))
+            for handle in handles:
+                os.close(handle)
+            self.report.send(b"go")
         elif "pid" in word:
             self.handle = handles[0] if handles else None
-            here = None
-            if self.handle is not None and self.wall == NAMESPACES:
-                here = host_pid(self.handle)
-            self.pid = here or word["pid"]
+            self.pid = self._here(handles, word["pid"])
             if self.stopped is not None:
                 self._kill()
         else:
-            self.exit_status = word["exit"]
+            self.exit_status, self.seconds = word["exit"], word["seconds"]
+
+    def _here(self, handles: list[int], inside: int) -> int:
+        """The number of a process on this side of the wall."""
+        namespaced = handles and self.wall == NAMESPACES
+        return (host_pid(handles[0]) if namespaced else None) or inside
 
     def _stop(self, reason: str) -> None:
         self.stopped = reason
@@ -156,7 +176,7 @@ class Supervision:
         if self.stopped is not None:
             return Outcome(self.stopped, None, self._why_stopped(self.stopped), shown)
         if self.exit_status is None or self.exit_status < 0:
-            return Outcome("crashed", None, "The process that ran it disappeared.", shown)
+            return self._killed(shown)
         if os.WIFSIGNALED(self.exit_status):
             return self._ended_by(os.WTERMSIG(self.exit_status), shown)
         code = os.WEXITSTATUS(self.exit_status)
@@ -179,11 +199,21 @@ class Supervision:
         )
 
     def _ended_by(self, number: int, shown: str) -> Outcome:
+        used_up = self.seconds > self.limits.cpu_seconds - 1
+        if number == signal.SIGKILL and not used_up:
+            return self._killed(shown)
         if number in (signal.SIGXCPU, signal.SIGKILL):
             said = f"It was stopped after {self.limits.cpu_seconds} s of computing."
             return Outcome("timeout", None, said, shown)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
         return Outcome("crashed", None, f"Python itself was ended by {name}.", shown)
+
+    def _killed(self, shown: str) -> Outcome:
+        """Ended by the kernel: at its group's limit, or by no fault of its own."""
+        if self.out_of_memory:
+            return Outcome("memory", None, self._why_stopped("memory"), shown)
+        said = f"It was ended from outside after {self.seconds:.1f} s of computing."
+        return Outcome("killed", None, said, shown)
 
 
 def host_pid(handle: int) -> int | None:

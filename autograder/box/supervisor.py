@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from autograder.box import folders, inside, walls
+from autograder.box import folders, groups, inside, walls
 from autograder.box.choice import NAMESPACES, OTHER_USER, choose_wall
 from autograder.box.job import Job, Limits, Outcome, pack_job
 from autograder.box.other_user import Place, Places
@@ -74,6 +74,7 @@ class Box:
         self._ready = False
         self._plots = False
         self._closed = False
+        self._groups = groups.find()
 
     def __enter__(self) -> Box:
         self.start()
@@ -112,12 +113,24 @@ class Box:
         for _ in range(2):
             try:
                 self._wait_until_ready()
-                return self._run_once(job, wall_seconds or self.limits.wall_seconds)
+                outcome = self._run_once(job, wall_seconds or self.limits.wall_seconds)
+                if outcome.status != "killed":
+                    return outcome
+                problem = f"{outcome.message} That was the machine's doing, and it was tried twice"
             except ZygoteGone as gone:
                 problem = str(gone)
                 if self._closed:
                     break
-        return Outcome("refused", None, f"The box could not run this submission: {problem}", "")
+        return Outcome("refused", None, f"The box could not run this submission: {problem}.", "")
+
+    @property
+    def has_groups(self) -> bool:
+        return bool(self._groups.version)
+
+    @property
+    def counting(self) -> str:
+        """How memory and processes are limited on this machine, in words."""
+        return self._groups.said
 
     def map(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """The outcomes in the order of the jobs, `workers` at a time, reading jobs as needed."""
@@ -135,6 +148,7 @@ class Box:
     def _launch(self) -> None:
         if self._folder is None:
             folders.remove_abandoned()
+            groups.remove_abandoned(self._groups)
             self._folder, self._owner = folders.new_folder()
             inside.copy_course(self._folder / "packages")
             (self._folder / "runs").mkdir()
@@ -253,7 +267,10 @@ class Box:
                 os.close(printed_in)
                 theirs.close()
             supervision = Supervision(
-                ours, frame_out, printed_out, self.limits, wall_seconds, self.wall, overfull
+                *(ours, frame_out, printed_out, self.limits, wall_seconds, self.wall),
+                groups.Group(self._groups, self.limits),
+                overfull,
+                closed=lambda: self._closed,
             )
             return supervision.outcome(), supervision.ended
 

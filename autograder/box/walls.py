@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -135,6 +136,24 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
             line += ["--perms", "1777", "--dir", folder]
         line += ["--ro-bind", str(font_cache), f"/tmp/.cache/matplotlib/{font_cache.name}"]
     return [*line, "--remount-ro", "/", "--chdir", "/tmp", "--"]
+
+
+def reading_room(visible: Iterable[Path]) -> list[str]:
+    """The bubblewrap command line for what reads submissions and runs nothing of them.
+
+    It has the interpreter, its packages and what is `visible`, all read-only, and no network.
+    """
+    line = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
+    line += ["--unshare-uts", "--hostname", "reader", "--cap-drop", "ALL", "--clearenv"]
+    for name, value in environment("/tmp").items():
+        line += ["--setenv", name, value]
+    line += ["--tmpfs", "/tmp"]
+    for option, path, inside in bound_paths():
+        line += [option, str(path), inside]
+    for path in visible:
+        if path.exists():
+            line += ["--ro-bind", str(path), str(path)]
+    return [*line, "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
 def environment(home: str) -> dict[str, str]:

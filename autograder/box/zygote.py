@@ -391,6 +391,10 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
     except BaseException as problem:
         channel.send(json.dumps({"refused": str(problem)}).encode())
         os._exit(1)
+    # the supervisor puts this process into its group, and with it all that follows
+    mine = os.getpid()
+    socket.send_fds(channel, [json.dumps({"waiting": mine}).encode()], handle_of(mine))
+    channel.recv(16)
     child = os.fork()
     if child == 0:
         inner(shell, job, frame, printed, settings)
@@ -398,10 +402,11 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
         os.close(descriptor)
     try:
         socket.send_fds(channel, [json.dumps({"pid": child}).encode()], handle_of(child))
-        _, status = os.waitpid(child, 0)
+        _, status, used = os.wait4(child, 0)
+        seconds = used.ru_utime + used.ru_stime
         if settings["wall"] == OTHER_USER:
             as_user.end_all(settings["user"])
-        channel.send(json.dumps({"exit": status}).encode())
+        channel.send(json.dumps({"exit": status, "seconds": seconds}).encode())
     finally:
         os._exit(0)
 
@@ -417,6 +422,9 @@ def serve(control: socket.socket, shell, settings: dict) -> None:
     while True:
         word, descriptors, _, _ = socket.recv_fds(control, MOST_NAMES, 4)
         if not word:
+            if settings["wall"] == NAMESPACES:
+                # all there is in this namespace: nothing goes on without a supervisor
+                os.kill(-1, signal.SIGKILL)
             return
         if not descriptors:
             import_and_keep(json.loads(word))

@@ -81,6 +81,8 @@ def command(
         )
     if box is not None and box.wall == OTHER_USER:
         console.print("No namespaces here: each submission runs as another user, in its own root.")
+    if box is not None and not box.has_groups:
+        console.print(f"Memory and processes of submissions are {box.counting}.", style="dim")
     try:
         with progress_bar(console) as tell:
             run, records = grade_class(options, tell, box)

@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from nbformat import NotebookNode
 
-from autograder.box import Box, Outcome
+from autograder.box import Job, Limits, Outcome
 from autograder.cell_names import exercise_of
 from autograder.grading.record import WrittenRecord, fingerprint
 from autograder.grading.verdict import Grades, Replies, judge_replies, read_outcome
@@ -24,8 +25,18 @@ from autograder.seeds import fresh_seeds
 from course_utils.checks import judge, wire
 
 PRINTED_CHARACTERS = 4000
+LEAST_SECONDS = 4.0  # that an answer has by itself, however many there are
 
 Seeds = Mapping[str, tuple[int, ...]]
+
+
+class RunsJobs(Protocol):
+    """The box, here or at the other end of a line."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    def run(self, job: Job, wall_seconds: float | None = None) -> Outcome: ...
 
 
 @dataclass(frozen=True)
@@ -58,21 +69,17 @@ def prepare_questions(seeds: Seeds) -> None:
         packed(tuple(seeds.items()), None)
 
 
-def grade(task: Task, box: Box) -> Grades:
+def grade(task: Task, box: RunsJobs) -> Grades:
     """Run the answers in the box and judge what came back.
 
     Raises BoxFailed when the box could not do its work; nothing in a submission makes it raise.
     """
     started = time.monotonic()
     cells, exercises = cells_to_run(task.notebook), checked_exercises(task.notebook)
-    outcome, whole = ask(task, exercises, cells, box)
+    outcome, whole = ask(task, exercises, cells, box, box.limits.wall_seconds)
     replies = {exercise: whole for exercise in exercises}
     if whole.by_exercise is None:
-        # one endless or fatal answer must not cost the points of the others
-        for exercise in exercises:
-            own = cells_for(exercise, cells)
-            if len(exercises) > 1 or len(own) < len(cells):
-                _, replies[exercise] = ask(task, (exercise,), own, box)
+        replies |= one_by_one(task, exercises, cells, box, started + box.limits.together_seconds)
     worth = points_of(task.notebook)
     answers = tuple(
         judge_replies(plan(task, exercise), replies[exercise]).worth(worth[exercise])
@@ -80,6 +87,27 @@ def grade(task: Task, box: Box) -> Grades:
     )
     seconds = round(time.monotonic() - started, 3)
     return Grades(answers, outcome.printed[:PRINTED_CHARACTERS], seconds)
+
+
+def one_by_one(
+    task: Task,
+    exercises: Sequence[str],
+    cells: tuple[RunnableCell, ...],
+    box: RunsJobs,
+    until: float,
+) -> dict[str, Replies]:
+    """Each answer by itself: one that is endless or fatal must not cost the points of the others.
+
+    They share the time that is left. What a quick one does not use, the next ones have.
+    """
+    replies = {}
+    for number, exercise in enumerate(exercises):
+        own = cells_for(exercise, cells)
+        if len(exercises) > 1 or len(own) < len(cells):
+            share = (until - time.monotonic()) / (len(exercises) - number)
+            seconds = min(box.limits.wall_seconds, max(share, LEAST_SECONDS))
+            _, replies[exercise] = ask(task, (exercise,), own, box, seconds)
+    return replies
 
 
 def points_of(notebook: NotebookNode) -> dict[str, float]:
@@ -94,12 +122,16 @@ def plan(task: Task, exercise: str) -> judge.Plan:
 
 
 def ask(
-    task: Task, exercises: Sequence[str], cells: Sequence[RunnableCell], box: Box
+    task: Task,
+    exercises: Sequence[str],
+    cells: Sequence[RunnableCell],
+    box: RunsJobs,
+    seconds: float,
 ) -> tuple[Outcome, Replies]:
     """Put the questions of some exercises to some cells."""
     student = task.student if any(map(judge.is_personal, exercises)) else None
     request = packed(tuple((name, task.seeds[name]) for name in exercises), student)
-    outcome = box.run(job_of(cells, request))
+    outcome = box.run(job_of(cells, request), seconds)
     return outcome, read_outcome(outcome)
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from nbformat import NotebookNode
 
-from autograder.box import Box
 from autograder.grading import clean, outputs
 from autograder.grading.archive import notebook_bytes
-from autograder.grading.grade import Task, grade, written_answers
+from autograder.grading.grade import RunsJobs, Task, grade, written_answers
 from autograder.grading.record import (
     Flag,
     SubmissionRecord,
@@ -94,7 +93,7 @@ def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
     return TakenIn(submission, record)
 
 
-def complete(taken_in: TakenIn, setting: Setting, box: Box) -> Finished:
+def complete(taken_in: TakenIn, setting: Setting, box: RunsJobs) -> Finished:
     """Run and judge it. Raises BoxFailed when the box could not do its work."""
     submission = taken_in.submission
     if submission.notebook is None:
@@ -107,10 +106,31 @@ def complete(taken_in: TakenIn, setting: Setting, box: Box) -> Finished:
     return graded(taken_in, submission.notebook, submitted, grades, setting)
 
 
-def not_graded(handed_in: HandedIn, setting: Setting, problem: BaseException) -> Finished:
-    """When the machine failed, not the student."""
-    reason = Flag("grader", f"It could not be graded: {problem}")
-    return flagged(take_in(handed_in, setting), reason)
+def finish(handed_in: HandedIn, setting: Setting, box: RunsJobs) -> Finished:
+    """All of it for one student. Whatever fails after the reading becomes a flag."""
+    taken_in = take_in(handed_in, setting)
+    try:
+        return complete(taken_in, setting, box)
+    except Exception as problem:
+        return flagged(taken_in, Flag("grader", f"It could not be graded: {problem}"))
+
+
+def unread(handed_in: HandedIn, setting: Setting, reason: str) -> Finished:
+    """Work that could not be read to its end: flagged, and the bytes kept. Nothing is parsed."""
+    first = next((one for one in handed_in.arrivals if not one.ignored), handed_in.arrivals[0])
+    content = first.entry.data or b""
+    record = SubmissionRecord(
+        setting.run,
+        handed_in.student,
+        setting.assignment,
+        first.entry.name,
+        first.timestamp,
+        fingerprint(content),
+        fingerprint_of(handed_in),
+        flags=(Flag("grader", f"It could not be graded: {reason}"),),
+        sender=first.sender,
+    )
+    return Finished(record, original=content)
 
 
 def chosen(found: Sequence[Submission], assignment: str) -> Submission:

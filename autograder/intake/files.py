@@ -16,7 +16,7 @@ import stat
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -88,26 +88,48 @@ class Allowance:
     size: int = field(default_factory=lambda: LARGEST_ZIP)
 
 
-def open_entries(path: Path, scratch: Path) -> Iterator[Entry]:
+def unzip(data: bytes, name: str, depth: int, allowance: Allowance) -> list[Entry]:
+    """The files in a student's zip, with their bytes, within what the student is still allowed."""
+    return list(_zip(io.BytesIO(data), name, f"{name}/", Opening(None), depth, allowance))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where the files from zips go (None: they stay in memory), and who opens a student's zip."""
+
+    scratch: Path | None
+    unzip: Callable[[bytes, str, int, Allowance], list[Entry]] = unzip
+
+    def keep(self, name: str, data: bytes) -> Entry:
+        if self.scratch is None:
+            return Entry(name, data=data)
+        return Entry(name, _unpacked(data, self.scratch))
+
+    def open_zip(self, data: bytes, name: str, depth: int, own: Allowance) -> Iterator[Entry]:
+        for entry in self.unzip(data, name, depth, own):
+            yield entry if entry.data is None else self.keep(entry.name, entry.data)
+
+
+def open_entries(path: Path, opening: Opening) -> Iterator[Entry]:
     """All files in a folder or a zip, or the one file itself, names relative to it.
 
-    `scratch` is an empty folder for what comes out of a zip; the caller removes it.
+    The folder for what comes out of zips is the caller's, who removes it.
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} isn't there. Give a folder, a notebook or a zip file.")
     if not path.is_dir():
         yield from (
-            _zip_of_class(path, scratch)
+            _zip_of_class(path, opening)
             if _is_zip(path.name)
-            else _file(path, name_of(path.name), scratch, Allowance())
+            else _file(path, name_of(path.name), opening, Allowance())
         )
         return
     inside = [child for child in path.iterdir() if child.name not in (*JUNK, *JUNK_FILES)]
     if len(inside) == 1 and _is_zip(inside[0].name) and inside[0].is_file():
-        yield from _zip_of_class(inside[0], scratch)
+        yield from _zip_of_class(inside[0], opening)
     else:
-        yield from _folder(path, scratch)
+        yield from _folder(path, opening)
 
 
 def name_of(name: str) -> str:
@@ -119,19 +141,19 @@ def name_of(name: str) -> str:
     return clean_name(name, 255).replace("/", "_") or "unnamed"
 
 
-def _zip_of_class(path: Path, scratch: Path) -> Iterator[Entry]:
+def _zip_of_class(path: Path, opening: Opening) -> Iterator[Entry]:
     """A zip that the instructor gave: its own name says nothing, those in it are the outermost."""
     if path.is_symlink() or not path.is_file():
-        yield from _file(path, name_of(path.name), scratch, Allowance())
+        yield from _file(path, name_of(path.name), opening, Allowance())
         return
     try:
         with path.open("rb") as stream:
-            yield from _zip(stream, name_of(path.name), "", scratch, 1, None)
+            yield from _zip(stream, name_of(path.name), "", opening, 1, None)
     except OSError as error:
         yield Entry(name_of(path.name), problem=_unreadable(path.name, error))
 
 
-def _folder(root: Path, scratch: Path) -> Iterator[Entry]:
+def _folder(root: Path, opening: Opening) -> Iterator[Entry]:
     """Depth first and without recursion: folders in folders may be a thousand deep."""
     allowances: dict[str, Allowance] = {}
     waiting: list[tuple[Path, tuple[str, ...]]] = [(root, ())]
@@ -150,7 +172,7 @@ def _folder(root: Path, scratch: Path) -> Iterator[Entry]:
             own = allowances.setdefault(inner[0], Allowance())
             if child.is_symlink() or not child.is_dir(follow_symlinks=False):
                 if child.name not in JUNK_FILES:
-                    yield from _file(Path(child.path), "/".join(inner), scratch, own)
+                    yield from _file(Path(child.path), "/".join(inner), opening, own)
             elif len(inner) > DEEPEST_FOLDER:
                 yield Entry(
                     "/".join(inner),
@@ -161,7 +183,7 @@ def _folder(root: Path, scratch: Path) -> Iterator[Entry]:
         waiting += reversed(below)
 
 
-def _file(path: Path, name: str, scratch: Path, allowance: Allowance) -> Iterator[Entry]:
+def _file(path: Path, name: str, opening: Opening, allowance: Allowance) -> Iterator[Entry]:
     short = PurePosixPath(name).name
     try:
         if path.is_symlink():
@@ -174,7 +196,7 @@ def _file(path: Path, name: str, scratch: Path, allowance: Allowance) -> Iterato
             yield Entry(name, problem=_too_large(short, path.stat().st_size))
         elif _is_zip(name):
             data = path.read_bytes()
-            yield from _zip(io.BytesIO(data), name, f"{name}/", scratch, 1, allowance)
+            yield from opening.open_zip(data, name, 1, allowance)
         else:
             yield Entry(name, path)
     except OSError as error:
@@ -189,7 +211,7 @@ def _zip(
     stream: io.BufferedIOBase | io.BytesIO,
     name: str,
     prefix: str,
-    scratch: Path,
+    opening: Opening,
     depth: int,
     allowance: Allowance | None,
 ) -> Iterator[Entry]:
@@ -212,7 +234,7 @@ def _zip(
     allowances = _allowances(infos) if allowance is None else {}
     for info, parts in _worth_a_look(infos):
         own = allowance or allowances[_owner(parts, allowances)]
-        yield from _unpack(archive, info, parts, prefix, scratch, depth, own)
+        yield from _unpack(archive, info, parts, prefix, opening, depth, own)
 
 
 def _worth_a_look(infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInfo, tuple]]:
@@ -239,7 +261,7 @@ def _unpack(
     info: zipfile.ZipInfo,
     parts: tuple[str, ...],
     prefix: str,
-    scratch: Path,
+    opening: Opening,
     depth: int,
     allowance: Allowance,
 ) -> Iterator[Entry]:
@@ -268,11 +290,11 @@ def _unpack(
     if len(data) > room:
         yield Entry(name, problem=_too_large(inner, len(data)))
     elif not _is_zip(inner):
-        yield Entry(name, _unpacked(data, scratch))
+        yield opening.keep(name, data)
     elif depth >= DEEPEST_ZIP:
         yield Entry(name, problem=f"{inner} is a zip in a zip in a zip: refused.")
     else:
-        yield from _zip(io.BytesIO(data), name, f"{name}/", scratch, depth + 1, allowance)
+        yield from opening.open_zip(data, name, depth + 1, allowance)
 
 
 def _unpacked(data: bytes, scratch: Path) -> Path:

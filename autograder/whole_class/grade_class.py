@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import OperationalError
 
 from autograder.box import Box, Limits
 from autograder.box.choice import NAMESPACES, NO_WALL
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, record
-from autograder.grading.grade import draw_seeds, prepare_questions
+from autograder.grading.grade import draw_seeds
+from autograder.grading.reading import Readers
 from autograder.grading.record import Flag, Problem, RunRecord, SubmissionRecord
 from autograder.grading.releases import release_names, release_of
-from autograder.grading.student import (
-    Finished,
-    Setting,
-    complete,
-    fingerprint_of,
-    not_graded,
-    take_in,
-)
+from autograder.grading.student import Finished, Setting, fingerprint_of, unread
 from autograder.grading.what_to_run import checked_exercises, modules_for
 from autograder.intake import HandedIn, Student, find_files, read_roster
 from autograder.nbgrader_parts.backups import back_up
@@ -48,7 +43,7 @@ from course_utils import register
 
 BATCH = 40
 BATCH_SECONDS = 3.0
-AHEAD = 60  # submissions rebuilt while the box still starts
+NOBODY_CAN_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,7 @@ class Progress:
 
 
 Tell = Callable[[Progress], None]
+Finish = Callable[[Iterator[HandedIn]], Iterator[workers.Done[Finished]]]
 
 
 def grade_class(
@@ -102,8 +98,9 @@ def grade_class(
             box = Box(options.jobs, options.limits, options.unsafe)
             box.start()  # torch is imported there while we read the submissions here
         with contextlib.ExitStack() as until_the_end:
+            readers = until_the_end.enter_context(Readers(options.unsafe))
             scratch = tempfile.TemporaryDirectory(prefix="handed-in-")
-            everybody = found_files(options, Path(until_the_end.enter_context(scratch)))
+            everybody = found_files(options, Path(until_the_end.enter_context(scratch)), readers)
             handed_in = only_wanted(options, everybody)
             url = gradebook_url(options.course, options.db)
             until_the_end.enter_context(only_writer(options.course))
@@ -122,7 +119,8 @@ def grade_class(
             until_the_end.callback(writer.close)
             cells = stored_cells(url, options.assignment)
             setting = Setting(run.run, options.assignment, run.seeds, cells, given, register.used())
-            results = grade_all(options, setting, handed_in, box, writer, tell)
+            finish = finisher(options, setting, readers, box)
+            results = grade_all(options, setting, handed_in, finish, writer, tell)
             with Gradebook(url) as gradebook:
                 refresh_penalties(gradebook, config, [options.assignment], options.course)
             seconds = round(run.seconds + time.monotonic() - started, 2)
@@ -140,7 +138,7 @@ def check_assignment(name: str) -> None:
         raise CourseError(f"There is no assignment called {name}. There are: {', '.join(known)}.")
 
 
-def found_files(options: Options, scratch: Path) -> list[HandedIn]:
+def found_files(options: Options, scratch: Path, readers: Readers) -> list[HandedIn]:
     """What was handed in, by student, not read yet."""
     settled = options.course / WHO_IS_WHO
     found = find_files(
@@ -149,6 +147,7 @@ def found_files(options: Options, scratch: Path) -> list[HandedIn]:
         scratch,
         options.roster,
         settled if settled.is_file() else None,
+        readers.unzip,
     )
     return found
 
@@ -208,14 +207,14 @@ def grade_all(
     options: Options,
     setting: Setting,
     handed_in: Sequence[HandedIn],
-    box: Box | None,
+    finish: Finish,
     writer: GradebookWriter,
     tell: Tell,
 ) -> list[SubmissionRecord]:
     """Grade what this run has not graded yet, and store it in batches."""
     results: dict[int, SubmissionRecord] = {}
     to_grade: list[int] = []
-    waiting: list[Finished] = []
+    waiting: list[tuple[int, Finished]] = []
     problems = 0
     written_at = time.monotonic()
 
@@ -227,9 +226,9 @@ def grade_all(
 
     def store() -> None:
         nonlocal written_at
-        if waiting:
-            store_batch(options, waiting, writer)
-            waiting.clear()
+        for index, entry in store_batch(options, waiting, writer):
+            results[index] = entry
+        waiting.clear()
         written_at = time.monotonic()
 
     for index, one in enumerate(handed_in):
@@ -242,17 +241,17 @@ def grade_all(
 
     try:
         work = (handed_in[index] for index in to_grade)
-        for position, item in finished(options, setting, work, box):
+        for position, item in finish(work):
             index = to_grade[position]
             if isinstance(item, BaseException):
-                item = not_graded(handed_in[index].read(), setting, item)
+                item = unread(handed_in[index].read(), setting, str(item))
             before = archive.read_record(options.course, options.assignment, item.record.student)
             older = why_older(item.record, before)
             if older and before is not None and not options.older:
                 count(index, left_alone(before, older))
                 continue
             item = replace(item, record=with_history(item.record, before, bool(older)))
-            waiting.append(item)
+            waiting.append((index, item))
             count(index, item.record)
             if len(waiting) >= BATCH or time.monotonic() - written_at > BATCH_SECONDS:
                 store()
@@ -261,20 +260,21 @@ def grade_all(
     return [results[index] for index in sorted(results)]
 
 
-def finished(
-    options: Options, setting: Setting, to_grade: Iterator[HandedIn], box: Box | None
-) -> Iterator[workers.Done[Finished]]:
-    """Each is read when its turn comes, so that memory stays flat however long the class is."""
+def finisher(options: Options, setting: Setting, readers: Readers, box: Box | None) -> Finish:
+    """What grades the submissions: workers here or on a cluster.
+
+    Each is read when its turn comes, so that memory stays flat however long the class is.
+    """
     if options.cluster:
-        read = (one.read() for one in to_grade)
-        return workers.finish_on_cluster(read, setting, options.cluster, options.unsafe)
+        address = options.cluster
+        return lambda tasks: workers.finish_on_cluster(
+            (one.read() for one in tasks), setting, address, options.unsafe
+        )
     assert box is not None
-    prepare_questions(setting.seeds)  # while the box is still starting, as is what follows
-    tasks = (take_in(one.read(), setting) for one in to_grade)
-    ahead = list(islice(tasks, AHEAD))
+    readers.prepare(setting)  # while the box is still starting
     box.wait()
-    work = partial(complete, setting=setting, box=box)
-    return workers.side_by_side(work, chain(ahead, tasks), options.jobs)
+    work = partial(readers.finish, setting=setting, box=box)
+    return lambda tasks: workers.side_by_side(work, tasks, options.jobs)
 
 
 def left_alone(before: SubmissionRecord, why: str) -> SubmissionRecord:
@@ -283,7 +283,44 @@ def left_alone(before: SubmissionRecord, why: str) -> SubmissionRecord:
     return replace(before, flags=(*before.flags, Flag("grader", said)))
 
 
-def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWriter) -> None:
+def store_batch(
+    options: Options, items: Sequence[tuple[int, Finished]], writer: GradebookWriter
+) -> Iterator[tuple[int, SubmissionRecord]]:
+    """Store them together or, if that fails, one by one; the records as they were stored."""
+    try:
+        store(options, [item for _, item in items], writer)
+        return
+    except Exception as problem:
+        if machine_failed(problem):
+            raise
+    for index, item in items:
+        try:
+            store(options, [item], writer)
+        except Exception as problem:
+            if machine_failed(problem):
+                raise
+            yield index, keep_aside(options.course, item, problem)
+
+
+def machine_failed(problem: Exception) -> bool:
+    """Whether nothing can be stored at all: a full disk, a gradebook that can't be reached."""
+    if isinstance(problem, OSError):
+        return problem.errno in NOBODY_CAN_WRITE
+    return isinstance(problem, OperationalError) or isinstance(problem.__cause__, OperationalError)
+
+
+def keep_aside(course: Path, item: Finished, problem: Exception) -> SubmissionRecord:
+    """One that the gradebook or the file system refuses: flagged, its bytes beside the others'."""
+    reason = Flag("grader", f"It could not be stored: {type(problem).__name__}: {problem}"[:500])
+    entry = replace(item.record, status="flagged", exercises=(), flags=(*item.record.flags, reason))
+    content = item.original or item.submitted
+    if content is not None:
+        archive.write_original(course, entry, content)
+    archive.write_record(course, entry)
+    return entry
+
+
+def store(options: Options, items: Sequence[Finished], writer: GradebookWriter) -> None:
     """Notebooks first, then the gradebook in one transaction, last the records.
 
     A record means that a submission is done, so it comes last: whatever is interrupted before it
@@ -293,7 +330,8 @@ def store_batch(options: Options, items: Sequence[Finished], writer: GradebookWr
         if item.original is not None:
             archive.write_original(options.course, item.record, item.original)
         write_notebooks(options.course, item)
-    writer.write([gradebook_entry(options.course, item) for item in items])
+    if items:
+        writer.write([gradebook_entry(options.course, item) for item in items])
     for item in items:
         archive.write_record(options.course, item.record)
 

@@ -10,7 +10,8 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from autograder.box import Box
-from autograder.grading.student import Finished, Setting, complete, take_in
+from autograder.grading.reading import Readers
+from autograder.grading.student import Finished, Setting
 from autograder.grading.verdict import BoxFailed
 from autograder.intake import HandedIn
 
@@ -123,16 +124,20 @@ def finish_on_cluster(
                 under_way.add(following)
 
 
-_boxes: dict[bool, Box] = {}
+_boxes: dict[bool, tuple[Box, Readers]] = {}
 _starting = threading.Lock()
 
 
 def finish_on_worker(task: HandedIn, setting: Setting, unsafe: bool) -> Finished:
-    """What runs on a cluster's worker: it keeps one warm box for all its tasks."""
+    """What runs on a cluster's worker: it keeps one warm box, and readers, for all its tasks."""
     with _starting:
         if unsafe not in _boxes:
             box = Box(workers=1, unsafe=unsafe)
             box.start()
             atexit.register(box.close)
-            _boxes[unsafe] = box
-    return complete(take_in(task, setting), setting, _boxes[unsafe])
+            readers = Readers(unsafe)
+            readers.start()
+            atexit.register(readers.close)
+            _boxes[unsafe] = box, readers
+    box, readers = _boxes[unsafe]
+    return readers.finish(task, setting, box)

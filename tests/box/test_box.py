@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autograder.box import (
@@ -21,6 +22,7 @@ from autograder.box import (
     other_user,
     seccomp,
     walls,
+    watch,
     why_unavailable,
 )
 from course_utils.checks import wire
@@ -380,3 +382,38 @@ def test_what_plots_is_imported_once_a_job_speaks_of_it():
         assert value_of(box.run(Job((loaded,), REQUEST))) == [0.0]
         assert value_of(box.run(Job((loaded, "# matplotlib"), REQUEST))) == [1.0]
         assert value_of(box.run(Job((loaded,), REQUEST))) == [1.0]
+
+
+KILLED = """
+import threading, time
+from autograder.box import Box, Job, Limits
+box = Box(1, Limits(wall_seconds=900))
+box.start()
+box.wait()
+job = Job(("import time\\ntime.sleep(10_000)",), b"")
+threading.Thread(target=box.run, args=(job,), daemon=True).start()
+print(box._process.pid, flush=True)
+time.sleep(900)
+"""
+
+
+@needs_box
+def test_nothing_goes_on_when_the_grader_is_killed():
+    grader = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    warm = int(grader.stdout.readline())
+    below: list[int] = []
+    while len(below) < 5:  # two of bubblewrap, the zygote, and the two of the submission
+        below = watch.descendants(warm, 20)
+    grader.kill()
+    grader.wait()
+    grader.stdout.close()
+    assert all(ended(pid) for pid in below)
+
+
+def ended(pid):
+    """Whether a process ends: at once if all is well, and else not at all."""
+    for _ in range(600):
+        if not psutil.pid_exists(pid):
+            return True
+        time.sleep(0.05)
+    return False

@@ -1,5 +1,6 @@
 """A class from folder to gradebook: equal to stock nbgrader, interrupted, regraded, by command."""
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import OperationalError
 
 from autograder.box import other_user, why_unavailable
 from autograder.cli import main
@@ -19,6 +21,7 @@ from autograder.grading import archive
 from autograder.grading.releases import release_notebook
 from autograder.intake import HandedIn
 from autograder.nbgrader_parts.database import gradebook_url
+from autograder.nbgrader_parts.gradebook import GradebookWriter
 from autograder.whole_class import grade_class as class_module
 from autograder.whole_class.course_directory import only_writer, prepare_course
 from autograder.whole_class.grade_class import Options, grade_class
@@ -188,7 +191,6 @@ def test_a_path_that_is_not_there_leaves_no_course_behind(tmp_path):
 def test_files_are_read_when_their_turn_comes(handed_in, tmp_path, monkeypatch):
     """A class with all its plots may be larger than the memory."""
     read, when = [], []
-    monkeypatch.setattr(class_module, "AHEAD", 1)
     real = HandedIn.read
     monkeypatch.setattr(HandedIn, "read", lambda self: (read.append(self.student), real(self))[1])
     for number in range(6):
@@ -310,3 +312,42 @@ def test_without_namespaces_the_command_asks_for_unsafe(handed_in, tmp_path, mon
     assert "Without isolation" in result.output
     assert archive.runs(tmp_path)[-1].isolation == "none"
     assert scores(tmp_path)["ann", f"{EXERCISE}-check"][0] == 8
+
+
+def refuse(monkeypatch, student, problem):
+    """Let the gradebook refuse one student, and whoever is in the same batch."""
+    real = GradebookWriter.write
+
+    def write(self, entries):
+        if any(entry.student == student for entry in entries):
+            raise problem
+        real(self, entries)
+
+    monkeypatch.setattr(GradebookWriter, "write", write)
+
+
+def test_who_cannot_be_stored_is_flagged_and_the_others_are_stored(tmp_path, monkeypatch):
+    folder, course = tmp_path / "in", tmp_path / "course"
+    for name in ("ann", "bob", "eve"):
+        hand_in(folder, name, submission(RIGHT))
+    refuse(monkeypatch, "bob", ValueError("a string with a NUL"))
+    run, verdicts = grade_class(Options(ASSIGNMENT, (folder,), course))
+    assert (run.graded, run.flagged) == (2, 1)
+    found = {v.student: v for v in verdicts}
+    assert found["bob"] == archive.read_record(course, ASSIGNMENT, "bob")
+    assert "It could not be stored: ValueError" in str(found["bob"].flags[-1])
+    assert (course / ".autograder" / "originals" / ASSIGNMENT / "bob").is_dir()
+    assert {student for student, _ in scores(course)} == {"ann", "eve"}
+
+
+def test_a_gradebook_that_cannot_be_reached_stops_the_run(tmp_path, monkeypatch):
+    hand_in(tmp_path / "in", "ann", submission(RIGHT))
+    refuse(monkeypatch, "ann", OperationalError("insert", {}, Exception("locked")))
+    with pytest.raises(OperationalError):
+        grade_class(Options(ASSIGNMENT, (tmp_path / "in",), tmp_path / "course"))
+    assert not archive.records(tmp_path / "course", ASSIGNMENT)
+
+
+def test_a_full_disk_stops_the_run_and_a_name_that_is_too_long_does_not():
+    assert class_module.machine_failed(OSError(errno.ENOSPC, "No space left on device"))
+    assert not class_module.machine_failed(OSError(errno.ENAMETOOLONG, "File name too long"))

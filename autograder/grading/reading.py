@@ -1,0 +1,295 @@
+"""Reads and judges submissions in processes that can be killed: within a time, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from typing import IO, Any
+
+from autograder.box import Box, walls
+from autograder.grading import reader_process
+from autograder.grading.reader_process import HEAD, LARGEST_MESSAGE
+from autograder.grading.student import Finished, Setting, unread
+from autograder.intake import HandedIn
+from autograder.intake.files import Allowance, Entry
+from autograder.paths import NOTEBOOKS, ROOT
+
+SECONDS = 30.0  # that reading and judging one submission may take, without its time in the box
+MEMORY = 1536 << 20  # bytes that it may take; honest ones take about a tenth
+START_SECONDS = 180.0
+TRIES = 2  # a worker that ended by itself may have been the machine's doing
+STARTING = (
+    "import json, sys; sys.path[:0] = json.loads(sys.argv.pop()); "
+    "from autograder.grading.light_start import main; main()"
+)
+
+
+class NotRead(RuntimeError):
+    """A submission, or a zip in it, that could not be read to its end; the message says why."""
+
+
+class Worker:
+    """One process at the other end of a line."""
+
+    def __init__(self, stream: socket.socket):
+        self.stream = stream
+        self.handle: int | None = None
+        self.ready = False
+        self.setting: Setting | None = None
+
+    def wait(self) -> None:
+        """Wait until it is there; the warm process may still be importing."""
+        if not self.ready:
+            self.stream.settimeout(START_SECONDS)
+            word, handles, _, _ = socket.recv_fds(self.stream, 5, 1)
+            if not word:
+                raise EOFError("it did not start")
+            self.ready, self.handle = True, handles[0] if handles else None
+
+    def send(self, what: tuple[str, Any]) -> None:
+        content = pickle.dumps(what)
+        self.stream.sendall(HEAD.pack(len(content), 0) + content)
+
+    def receive(self, until: float) -> tuple[dict, list[bytes | None]]:
+        """The next message. Raises TimeoutError, EOFError, OSError or ValueError."""
+        sizes = HEAD.unpack(self._read(HEAD.size, until))
+        if sum(sizes) > LARGEST_MESSAGE:
+            raise ValueError("its result is too large")
+        text, rest = (self._read(size, until) for size in sizes)
+        return reader_process.unpacked(text, rest)
+
+    def _read(self, size: int, until: float) -> bytes:
+        self.stream.settimeout(max(0.001, until - time.monotonic()))
+        return reader_process.read_exactly(self.stream, size)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            if self.handle is not None:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
+        # whoever waits at this end in another thread is woken
+        with contextlib.suppress(OSError):
+            self.stream.shutdown(socket.SHUT_RDWR)
+        self.stream.close()
+
+
+class Readers:
+    """Workers behind walls, as many as there are threads that use it. A context manager."""
+
+    def __init__(self, unsafe: bool = False, seconds: float = SECONDS, memory: int = MEMORY):
+        self.unsafe, self.seconds, self.memory = unsafe, seconds, memory
+        self._changing = threading.RLock()
+        self._process: subprocess.Popen | None = None
+        self._control: socket.socket | None = None
+        self._log: IO[bytes] | None = None
+        self._setting: Setting | None = None
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._closed = False
+
+    def __enter__(self) -> Readers:
+        self.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the warm process; it imports what it needs while the caller goes on."""
+        with self._changing:
+            self._launch()
+
+    def close(self) -> None:
+        """End every worker at once, whatever it does."""
+        with self._changing:
+            self._closed = True
+            for worker in (*self._idle, *self._busy):
+                worker.end()
+            self._idle.clear()
+            self._end()
+
+    def prepare(self, setting: Setting) -> None:
+        """Let the warm process draw the questions once, for all workers that come after."""
+        with self._changing:
+            self._setting = setting
+            self._tell_setting()
+            while self._idle:
+                self._idle.pop().end()
+
+    def unzip(self, data: bytes, name: str, depth: int, allowance: Allowance) -> list[Entry]:
+        """The files in a student's zip, as `files.unzip` finds them."""
+        try:
+            given = (data, name, depth, allowance)
+            reply = self._ask("unzip", given, None, reader_process.read_unzipped)
+        except NotRead as problem:
+            return [Entry(name, problem=f"{name} can't be unpacked: {problem}")]
+        found, left = reply
+        allowance.entries, allowance.size = left.entries, left.size
+        return [Entry(name, problem=problem, data=data) for name, problem, data in found]
+
+    def finish(self, handed_in: HandedIn, setting: Setting, box: Box) -> Finished:
+        """Read, run and judge one student's work. What can't be done becomes a flag."""
+        read = handed_in.read()
+        try:
+            given = (read, box.limits)
+            return self._ask("finish", given, setting, reader_process.read_finished, box)
+        except NotRead as problem:
+            return unread(read, setting, str(problem))
+
+    # --- one request ---
+
+    def _ask(
+        self,
+        kind: str,
+        given: Any,
+        setting: Setting | None,
+        read: Callable[[dict, list[bytes | None]], Any],
+        box: Box | None = None,
+    ) -> Any:
+        """The reply of a worker to one request; a worker that is lost is replaced once."""
+        for left in reversed(range(TRIES)):
+            worker = None
+            try:
+                worker = self._worker()
+                self._wait_for(worker)
+                if setting is not None and worker.setting is not setting:
+                    worker.send(("setting", setting))
+                    worker.setting = setting
+                worker.send((kind, given))
+                header, blobs = self._follow(worker, box)
+                if "failed" in header:
+                    self._drop(worker)
+                    raise NotRead(f"reading it failed ({header['failed']}).")
+                reply = read(header, blobs)
+            except TimeoutError:
+                self._drop(worker)
+                raise NotRead(
+                    f"reading and judging it took longer than {self.seconds:g} s."
+                ) from None
+            except (OSError, EOFError, ValueError, KeyError, TypeError) as problem:
+                self._drop(worker)
+                if left == 0 or self._closed:
+                    raise NotRead(f"the process that read it was lost ({problem}).") from None
+                continue
+            self._give_back(worker)
+            return reply
+        raise AssertionError("unreachable")
+
+    def _follow(self, worker: Worker, box: Box | None) -> tuple[dict, list[bytes | None]]:
+        """Run in the box what the worker asks for; only the worker's own time is counted."""
+        left = self.seconds
+        while True:
+            started = time.monotonic()
+            header, blobs = worker.receive(started + left)
+            left -= time.monotonic() - started
+            if "run" not in header or box is None:
+                return header, blobs
+            job, seconds = reader_process.read_job(header, blobs)
+            outcome = box.run(job, seconds)
+            content = pickle.dumps(outcome)
+            worker.stream.sendall(HEAD.pack(len(content), 0) + content)
+
+    # --- the processes ---
+
+    def _worker(self) -> Worker:
+        with self._changing:
+            if self._closed:
+                raise NotRead("the run was stopped.")
+            worker = self._idle.pop() if self._idle else self._new_worker()
+            self._busy.add(worker)
+            return worker
+
+    def _new_worker(self) -> Worker:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._launch()
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"worker"], [theirs.fileno()])
+        return Worker(ours)
+
+    def _wait_for(self, worker: Worker) -> None:
+        try:
+            worker.wait()
+        except (OSError, EOFError) as problem:
+            said = self._last_words()
+            raise EOFError(said or str(problem)) from None
+
+    def _last_words(self) -> str:
+        """The last line that the warm process wrote; it has nothing to say unless it fails."""
+        if self._log is None:
+            return ""
+        written = os.pread(
+            self._log.fileno(), 4096, max(0, os.fstat(self._log.fileno()).st_size - 4096)
+        )
+        return written.decode(errors="replace").strip().rpartition("\n")[2]
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._changing:
+            self._busy.discard(worker)
+            current = self._setting is None or worker.setting is self._setting
+            if self._closed or not current:
+                worker.end()
+            else:
+                self._idle.append(worker)
+
+    def _drop(self, worker: Worker | None) -> None:
+        if worker is not None:
+            with self._changing:
+                self._busy.discard(worker)
+                worker.end()
+
+    def _launch(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        visible = [ROOT / "autograder", ROOT / "course_utils", NOTEBOOKS]
+        walled = not self.unsafe and walls.why_unavailable() is None
+        wrapper = walls.reading_room(visible) if walled else []
+        places = [str(ROOT), *map(str, walls.package_folders())]
+        line = [str(walls.interpreter()), "-S", "-E", "-s", "-P", "-c", STARTING]
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end
+        self._process = subprocess.Popen(
+            [*wrapper, *line, str(theirs.fileno()), str(self.memory), json.dumps(places)],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+        theirs.close()
+        self._control = ours
+        if self._setting is not None:
+            self._tell_setting()
+
+    def _tell_setting(self) -> None:
+        if self._control is None:
+            return
+        with tempfile.TemporaryFile() as paper:
+            pickle.dump(self._setting, paper)
+            paper.flush()
+            with contextlib.suppress(OSError):  # it has ended: the next one is told
+                socket.send_fds(self._control, [b"setting"], [paper.fileno()])
+
+    def _end(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
