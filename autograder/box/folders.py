@@ -1,4 +1,4 @@
-"""The box's folder in the system's place for temporary files, and what is left of dead graders'.
+"""Our folders in the system's place for temporary files, and what is left of dead graders'.
 
 A grader that is killed cannot remove its folder, so the next one does. Each owner holds a lock in
 its folder, which the kernel opens when the owner ends, however it ends; a number of a process
@@ -13,16 +13,31 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-PREFIX = "box-"
+PREFIX = "box-"  # what the box needs
+HANDED_IN = "handed-in-"  # what came out of students' zips
 OWNER = "owner.lock"
 
 
-def new_folder() -> tuple[Path, IO]:
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """An empty folder for what comes out of zips, removed at the end or at the next start."""
+    remove_abandoned()
+    folder, lock = new_folder(HANDED_IN)
+    try:
+        (folder / "files").mkdir()
+        yield folder / "files"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.close()
+
+
+def new_folder(prefix: str = PREFIX) -> tuple[Path, IO]:
     """A new folder, and the lock that marks it as in use as long as it is open."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
     # locked before it has its name: nobody ever sees a lock of a living owner open
     lock = open(folder / f"{OWNER}.new", "wb")  # noqa: SIM115 - open as long as the box lives
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -33,7 +48,8 @@ def new_folder() -> tuple[Path, IO]:
 def remove_abandoned() -> list[Path]:
     """Remove the folders that dead graders left, and return them; all others are left alone."""
     removed = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    place = Path(tempfile.gettempdir())
+    for folder in (*place.glob(f"{PREFIX}*"), *place.glob(f"{HANDED_IN}*")):
         with contextlib.suppress(OSError):  # somebody else's, in use, or just removed by another
             if not is_ours(folder.lstat(), stat.S_ISDIR):
                 continue

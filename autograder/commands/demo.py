@@ -33,7 +33,7 @@ def command(folder, students, wanted, jobs, seed, unsafe):
     try:
         assignments = demo.available_assignments(wanted)
         people = demo.make_students(students, rng)
-        files = demo.make_class(people, assignments, rng)
+        files = demo.make_class(people, assignments, rng, hostile=not unsafe)
         demo.write_course(folder, people, files, assignments)
         click.echo(f"{len(people)} students handed in {len(files)} files:")
         for kind in dict.fromkeys(file.kind for file in files):

@@ -29,6 +29,9 @@ from autograder.wording import counted
     help="Submissions graded side by side.  [default: one for each core]",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A dask scheduler: tls://host:port.")
+@click.option(
+    "--without-tls", is_flag=True, help="Trust a scheduler on this machine that has no TLS."
+)
 @click.option("--db", metavar="URL", help="The gradebook, if it is not the course's own.")
 @click.option(
     "--only", multiple=True, metavar="STUDENT", help="Grade only this student; repeat it."
@@ -43,7 +46,19 @@ from autograder.wording import counted
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
 def command(
-    assignment, submissions, course, jobs, cluster, db, only, roster, older, yes, as_json, unsafe
+    assignment,
+    submissions,
+    course,
+    jobs,
+    cluster,
+    without_tls,
+    db,
+    only,
+    roster,
+    older,
+    yes,
+    as_json,
+    unsafe,
 ):
     """Grade ASSIGNMENT from SUBMISSIONS: folders, notebooks, or a zip from the LMS.
 
@@ -73,7 +88,9 @@ def command(
     console = Console(stderr=True)
     if roster is None and (course / "roster.csv").is_file():
         roster = course / "roster.csv"
-    options = Options(assignment, submissions, course, jobs, cluster, db, only, roster, unsafe)
+    options = Options(
+        assignment, submissions, course, jobs, cluster, without_tls, db, only, roster, unsafe
+    )
     options = replace(options, older=older, agree=asker(console, yes))
     if unsafe:
         console.print(

@@ -137,12 +137,16 @@ class DemoFile:
 
 
 def make_class(
-    students: list[Student], assignments: list[str], rng: random.Random
+    students: list[Student], assignments: list[str], rng: random.Random, hostile: bool = True
 ) -> list[DemoFile]:
-    """What everyone hands in: a share of each kind, and as many misconceptions as fit."""
+    """What everyone hands in: a share of each kind, and as many misconceptions as fit.
+
+    Without `hostile` nobody hands in anything that must not run outside a box.
+    """
     slots = [(student.id, name) for name in assignments for student in students]
     rng.shuffle(slots)
-    kinds = ["hostile", "cut short", "unanswered", "late", "late"][: max(0, len(slots) - 3)]
+    odd = ["hostile"] if hostile else []
+    kinds = [*odd, "cut short", "unanswered", "late", "late"][: max(0, len(slots) - 3)]
     kinds += list(DAMAGES)[: max(0, len(slots) // 6)]
     kinds += ["right"] * max(1, len(slots) // 8)
     known = {name: _misconceived(name, rng) for name in assignments}

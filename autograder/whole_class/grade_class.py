@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError
 
-from autograder.box import Box, Limits
+from autograder.box import Box, Limits, folders
 from autograder.box.choice import NAMESPACES, NO_WALL
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive, record
@@ -55,6 +54,7 @@ class Options:
     course: Path = Path(".")
     jobs: int = 2
     cluster: str | None = None
+    without_tls: bool = False
     db: str | None = None
     only: tuple[str, ...] = ()
     roster: Path | None = None
@@ -93,14 +93,14 @@ def grade_class(
     try:
         check_assignment(options.assignment)
         if options.cluster:
-            workers.check_address(options.cluster)
+            workers.check_address(options.cluster, options.without_tls)
         elif box is None:
             box = Box(options.jobs, options.limits, options.unsafe)
             box.start()  # torch is imported there while we read the submissions here
         with contextlib.ExitStack() as until_the_end:
             readers = until_the_end.enter_context(Readers(options.unsafe))
-            scratch = tempfile.TemporaryDirectory(prefix="handed-in-")
-            everybody = found_files(options, Path(until_the_end.enter_context(scratch)), readers)
+            scratch = until_the_end.enter_context(folders.scratch())
+            everybody = found_files(options, scratch, readers)
             handed_in = only_wanted(options, everybody)
             url = gradebook_url(options.course, options.db)
             until_the_end.enter_context(only_writer(options.course))

@@ -62,17 +62,23 @@ def side_by_side(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def check_address(address: str) -> None:
-    """A scheduler without TLS runs the code of anyone who can reach it."""
+def check_address(address: str, without_tls: bool = False) -> None:
+    """A scheduler without TLS runs the code of anyone who can reach it.
+
+    On the loopback that is every user of this machine, so it has to be asked for.
+    """
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.scheme == "tls":
         return
-    if parts.scheme == "tcp" and parts.hostname in LOOPBACK:
+    here = parts.scheme == "tcp" and parts.hostname in LOOPBACK
+    if here and without_tls:
         return
+    remedy = "Start it with --tls-ca-file, --tls-cert and --tls-key and use tls://…"
+    if here:
+        remedy += ", or add --without-tls if nobody else can log in to this machine"
     raise ClusterRefused(
         f"{address} has no TLS: whoever reaches such a scheduler can run code on its workers. "
-        "Start it with --tls-ca-file, --tls-cert and --tls-key and use tls://…, "
-        "or use one on this machine (tcp://127.0.0.1:…)."
+        f"{remedy}."
     )
 
 
@@ -94,7 +100,6 @@ def finish_on_cluster(
     tasks: Iterable[HandedIn], setting: Setting, address: str, unsafe: bool
 ) -> Iterator[Done[Finished]]:
     """Send each student's files to a dask scheduler; a lost worker's tasks go to the others."""
-    check_address(address)
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 

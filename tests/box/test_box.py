@@ -417,3 +417,14 @@ def ended(pid):
             return True
         time.sleep(0.05)
     return False
+
+
+def test_what_a_killed_run_unpacked_is_removed_at_the_next_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with folders.scratch() as living:
+        (living / "notebook").write_text("{}")
+        dead, lock = folders.new_folder(folders.HANDED_IN)
+        lock.close()
+        with folders.scratch() as another:
+            assert not dead.exists() and (living / "notebook").exists() and another.is_dir()
+    assert not list(tmp_path.iterdir())

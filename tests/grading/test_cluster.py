@@ -47,7 +47,9 @@ def test_a_killed_worker_costs_only_time_and_the_grades_are_the_same(tmp_path):
             time.sleep(0.01)
 
         options = Options(
-            ASSIGNMENT, (folder,), tmp_path / "there", cluster=cluster.scheduler_address
+            *(ASSIGNMENT, (folder,), tmp_path / "there"),
+            cluster=cluster.scheduler_address,
+            without_tls=True,
         )
         run, there = grade_class(options, tell)
         assert killed.is_set()
@@ -56,14 +58,24 @@ def test_a_killed_worker_costs_only_time_and_the_grades_are_the_same(tmp_path):
     assert [(v.student, v.points) for v in there] == [(v.student, v.points) for v in here]
 
 
-@pytest.mark.parametrize("address", ["tcp://10.1.2.3:8786", "grading.example.org:8786", "ws://h:1"])
-def test_a_scheduler_without_tls_elsewhere_is_refused(address, tmp_path):
+HERE = ["tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:1"]
+ELSEWHERE = ["tcp://10.1.2.3:8786", "grading.example.org:8786", "ws://h:1"]
+
+
+@pytest.mark.parametrize("without_tls", [True, False])
+@pytest.mark.parametrize("address", ELSEWHERE)
+def test_a_scheduler_without_tls_elsewhere_is_refused(address, without_tls, tmp_path):
+    options = Options(ASSIGNMENT, (tmp_path,), tmp_path, cluster=address, without_tls=without_tls)
     with pytest.raises(workers.ClusterRefused, match="no TLS"):
-        grade_class(Options(ASSIGNMENT, (tmp_path,), tmp_path, cluster=address))
+        grade_class(options)
 
 
-@pytest.mark.parametrize(
-    "address", ["tls://10.1.2.3:8786", "tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:1"]
-)
-def test_tls_or_this_machine_is_accepted(address):
-    workers.check_address(address)
+@pytest.mark.parametrize("address", HERE)
+def test_one_on_this_machine_needs_a_word_that_says_so(address):
+    with pytest.raises(workers.ClusterRefused, match="--without-tls"):
+        workers.check_address(address)
+    workers.check_address(address, without_tls=True)
+
+
+def test_tls_is_accepted():
+    workers.check_address("tls://10.1.2.3:8786")

@@ -93,3 +93,11 @@ def test_the_commands_that_it_prints_run_as_they_are_printed(demonstration, cour
     assert len(commands) == 5 and commands[0] == f"cd {course}"
     follow(commands, course)
     assert (course / "grades_canvas.csv").is_file()
+
+
+def test_a_class_that_runs_without_a_box_has_nobody_hostile_in_it():
+    rng = random.Random(0)
+    files = demo.make_class(demo.make_students(30, rng), [NAME], rng, hostile=False)
+    assert len(files) == 30 and {"late", "cut short"} <= {file.kind for file in files}
+    assert "hostile" not in {file.kind for file in files}
+    assert not any(b"rm -rf" in file.content for file in files)
