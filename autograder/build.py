@@ -195,7 +195,14 @@ def _exercise_line(where: str, exercise_id: str) -> str:
     parts.append(f"{e.points:g} {unit}" + (" extra" if e.extra else ""))
     if not e.core:
         parts.append("optional")
+    if e.refuses:
+        parts.append(f"without {_listed(e.refuses)}")
     return " · ".join(parts)
+
+
+def _listed(refuses: tuple[str, ...]) -> str:
+    """What an answer may not use, as a student reads it; private names stay unsaid."""
+    return ", ".join(f"`{name.removesuffix('.')}`" for name in refuses if not name.startswith("_"))
 
 
 def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[NotebookNode]:
@@ -330,7 +337,10 @@ def _closing_cells(entry: register.Notebook) -> list[NotebookNode]:
     )
     text = (
         "## Ready to submit?\n\nSave the notebook, run the cell below, and read what it says. "
-        f"Then hand in the file `{entry.name}.ipynb` under that name.{onward}"
+        f"Then hand in the file `{entry.name}.ipynb` under that name.\n\n"
+        "Answers may use Python, NumPy, PyTorch and what this notebook imports. They may not import "
+        "anything else of the course, nor use PyTorch's ready-made attention and transformer layers: "
+        f"the grader gives no points for those.{onward}"
     )
     code = f'from course_utils import ready_to_submit\n\nready_to_submit("{entry.name}")'
     return [new_markdown_cell(text), new_code_cell(code)]

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.box import Box, Limits
+from autograder.grading.refusals import with_refusals
 from autograder.grading.releases import release_notebook
 from autograder.grading.verdict import Judged, judge_outcome
-from autograder.grading.what_to_run import RunnableCell, cells_to_run, job_of
+from autograder.grading.what_to_run import RunnableCell, cells_for, cells_to_run, job_of
 from autograder.intake import rebuild
 from autograder.seeds import fresh_seeds
 from course_utils import register
@@ -33,7 +34,7 @@ def cells_of(path: Path, exercise_id: str) -> tuple[RunnableCell, ...]:
             raise UnreadableAnswer(f"{path}: {' '.join(rebuilt.flags) or 'this is no notebook.'}")
         return cells_to_run(rebuilt.notebook)
     try:
-        return (RunnableCell(content.decode("utf-8"), exercise_id),)
+        return (RunnableCell(content.decode("utf-8"), exercise_id, own=True),)
     except UnicodeDecodeError:
         raise UnreadableAnswer(f"{path} is not text. Give a .py file or a notebook.") from None
 
@@ -45,10 +46,13 @@ def check_files(
     plan = judge.make_plan(exercise_id, seeds or fresh_seeds())
     request = wire.pack_request({exercise_id: plan.flat})
     unreadable: dict[int, Judged] = {}
+    texts: dict[int, list[str]] = {}
     jobs = []
     for index, path in enumerate(paths):
         try:
-            jobs.append(job_of(cells_of(path, exercise_id), request))
+            cells = cells_of(path, exercise_id)
+            jobs.append(job_of(cells, request))
+            texts[index] = [c.source for c in cells_for(exercise_id, cells) if c.own]
         except UnreadableAnswer as problem:
             verdict = judge.failed_verdict(exercise_id, str(problem))
             unreadable[index] = Judged(verdict, plan.seeds, message=str(problem))
@@ -58,7 +62,7 @@ def check_files(
             if index in unreadable:
                 yield path, unreadable[index]
             else:
-                yield path, judge_outcome(plan, next(outcomes))
+                yield path, with_refusals(judge_outcome(plan, next(outcomes)), texts[index])
 
 
 def check_file(exercise_id: str, path, unsafe: bool = False) -> judge.Verdict:

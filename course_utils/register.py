@@ -29,6 +29,12 @@ class Exercise:
     core: bool
     extra: bool = False
     retired: bool = False
+    refuses: tuple[str, ...] = ()  # what an answer may not use, beside what none may
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """All that an answer to this exercise may not use."""
+        return (*self.refuses, *NEVER[self.kind])
 
     @property
     def title(self) -> str:
@@ -41,6 +47,29 @@ class Exercise:
     def checked(self) -> bool:
         return self.kind != "written"
 
+
+# What no answer of a kind may use: it would be the answer, or a way round writing one.
+NEVER: dict[str, tuple[str, ...]] = {
+    "code": (
+        "course_utils.checks.",
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+        "_native_multi_head_attention",
+        "TransformerEncoderLayer",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerDecoder",
+        "nn.Transformer",
+    ),
+    "numbers": (
+        "course_utils.checks.",
+        "practice.solve",
+        "practice.question",
+        "practice.practise",
+        "practice.QUESTIONS",
+    ),
+    "written": (),
+}
 
 _used: dict | None = None
 
@@ -99,7 +128,10 @@ def exercises(notebook: str | None = None) -> tuple[Exercise, ...]:
 @cache
 def ever() -> tuple[Exercise, ...]:
     """All exercises that there are and were: older submissions contain retired ones."""
-    return tuple(Exercise(**{**e, "names": tuple(e["names"])}) for e in _read()["exercise"])
+    return tuple(
+        Exercise(**{**e, "names": tuple(e["names"]), "refuses": tuple(e.get("refuses", ()))})
+        for e in _read()["exercise"]
+    )
 
 
 def notebook(name: str) -> Notebook:

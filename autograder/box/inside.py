@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import shutil
 from pathlib import Path
@@ -27,6 +28,14 @@ REPLACED = {
     "checks/__init__.py": "",
 }
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "checks", "*.npz")
+# what solves an exercise, and no setup cell needs: the faulty models know their faults
+LEFT_OUT = ("transformer/bugs.py",)
+WITHOUT = {
+    "by_hand/practice.py": (
+        *("solve", "question", "QUESTIONS", "practise", "Practice"),
+        *("_single_query", "_self_attention", "_two_heads", "_columns"),
+    )
+}
 
 
 def course_folder() -> Path:
@@ -35,6 +44,18 @@ def course_folder() -> Path:
     if found is None or not found.submodule_search_locations:
         raise FileNotFoundError("course_utils is not installed: run `pip install -e .` first.")
     return Path(next(iter(found.submodule_search_locations)))
+
+
+def without(names: tuple[str, ...], source: str) -> str:
+    """A module without some of what it defines."""
+    kept = []
+    for node in ast.parse(source).body:
+        named = [getattr(node, "name", "")]
+        if isinstance(node, ast.Assign):
+            named = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        if not set(named) & set(names):
+            kept.append(node)
+    return ast.unparse(ast.Module(kept, []))
 
 
 def copy_course(target: Path) -> Path:
@@ -50,6 +71,10 @@ def copy_course(target: Path) -> Path:
             shutil.copy(place, copy / "checks" / name)
     for name, text in REPLACED.items():
         (copy / name).write_text(text)
+    for name in LEFT_OUT:
+        (copy / name).unlink()
+    for name, parts in WITHOUT.items():
+        (copy / name).write_text(without(parts, (copy / name).read_text()))
     for path in (target, *target.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return target

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from autograder import seeds as draw
 from autograder import selftest, switches
+from autograder.grading.refusals import refusal
 
 PAIRS_NAMED = 0.8
 
@@ -39,6 +40,7 @@ def command(exercise, seeds, pairs, repeat, verbose):
             named = f", named {r.named or 'nothing'} (wanted {wanted or 'nothing'})"
             console.print(f"{name}: passed {r.passed} of {r.seeds}{named}", highlight=False)
     went_wrong = _print_totals(console, results, seeds)
+    went_wrong |= _print_imported(console, exercise)
     went_wrong |= _print_confusions(console, exercise, pairs, verbose)
     if went_wrong:
         raise SystemExit(1)
@@ -59,6 +61,17 @@ def _print_totals(console: Console, results: list[selftest.Result], seeds: int) 
         highlight=False,
     )
     return bool(passed or failed or falsely or found < len(named))
+
+
+def _print_imported(console: Console, exercise: str | None) -> bool:
+    """Answers that import what they should write; whether one of them is allowed."""
+    answers = selftest.imported(exercise)
+    allowed = [name for name, source in answers.items() if not refusal(name, [source])]
+    refused = len(answers) - len(allowed)
+    console.print(f"{len(answers)} imported answers, refused {refused}", highlight=False)
+    for name in allowed:
+        console.print(f"{name}: its imported answer is allowed", highlight=False)
+    return bool(allowed)
 
 
 def _matrix(results: list[selftest.Result]) -> Table:

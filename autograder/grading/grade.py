@@ -13,7 +13,8 @@ from nbformat import NotebookNode
 from autograder.box import Job, Limits, Outcome
 from autograder.cell_names import exercise_of
 from autograder.grading.record import WrittenRecord, fingerprint
-from autograder.grading.verdict import Grades, Replies, judge_replies, read_outcome
+from autograder.grading.refusals import with_refusals
+from autograder.grading.verdict import Grades, Judged, Replies, judge_replies, read_outcome
 from autograder.grading.what_to_run import (
     RunnableCell,
     cells_for,
@@ -82,7 +83,9 @@ def grade(task: Task, box: RunsJobs) -> Grades:
         replies |= one_by_one(task, exercises, cells, box, started + box.limits.together_seconds)
     worth = points_of(task.notebook)
     answers = tuple(
-        judge_replies(plan(task, exercise), replies[exercise]).worth(worth[exercise])
+        read_too(judge_replies(plan(task, exercise), replies[exercise]), cells).worth(
+            worth[exercise]
+        )
         for exercise in exercises
     )
     seconds = round(time.monotonic() - started, 3)
@@ -108,6 +111,12 @@ def one_by_one(
             seconds = min(box.limits.wall_seconds, max(share, LEAST_SECONDS))
             _, replies[exercise] = ask(task, (exercise,), own, box, seconds)
     return replies
+
+
+def read_too(judged: Judged, cells: tuple[RunnableCell, ...]) -> Judged:
+    """The verdict with what the text of the answer says, and of the cells that it builds on."""
+    own = [cell.source for cell in cells_for(judged.exercise, cells) if cell.own]
+    return with_refusals(judged, own)
 
 
 def points_of(notebook: NotebookNode) -> dict[str, float]:

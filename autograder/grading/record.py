@@ -19,6 +19,7 @@ from autograder.intake.submission import NOBODY, Sender
 FORMAT = 2
 # The answer stopped at a limit, or its cell at an error: nobody has to look at it.
 ORDINARY_ENDS = ("ok", "timeout", "memory", "cell")
+BY_THE_JUDGE = ("forged", "refused use", "hidden use")
 
 
 @dataclass(frozen=True)
@@ -262,5 +263,5 @@ def flag_of(entry: ExerciseRecord) -> Flag | None:
     """What a person must know about how an answer ended in the box."""
     if entry.box in ORDINARY_ENDS:
         return None
-    source = "judge" if entry.box == "forged" else "box"
+    source = "judge" if entry.box in BY_THE_JUDGE else "box"
     return Flag(source, " ".join(entry.message.split()), entry.exercise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nbformat import NotebookNode
 
@@ -19,6 +20,7 @@ class RunnableCell:
 
     source: str
     answer: str = ""
+    own: bool = False  # written by the student
 
 
 def cells_to_run(notebook: NotebookNode) -> tuple[RunnableCell, ...]:
@@ -29,9 +31,9 @@ def cells_to_run(notebook: NotebookNode) -> tuple[RunnableCell, ...]:
             continue
         own = cell.metadata.get("nbgrader", {})
         if own.get("solution"):
-            found.append(RunnableCell(cell.source, own.get("grade_id", "")))
-        elif "setup" in cell.metadata.get("tags", []):
-            found.append(RunnableCell(cell.source))
+            found.append(RunnableCell(cell.source, own.get("grade_id", ""), own=True))
+        elif "setup" in (tags := cell.metadata.get("tags", [])):
+            found.append(RunnableCell(cell.source, own="student" in tags))
     return tuple(found)
 
 
@@ -71,6 +73,7 @@ def checked_exercises(notebook: NotebookNode) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=4096)
 def names_defined_and_used(source: str) -> tuple[set[str], set[str]] | None:
     """The names that a cell binds and those it reads; None if it is not plain Python."""
     try:

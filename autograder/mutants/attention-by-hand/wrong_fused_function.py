@@ -1,4 +1,4 @@
-# misconception: matrix-product
+# misconception: none
 import torch.nn.functional as F
 
 

