@@ -201,8 +201,8 @@ def _exercise_line(where: str, exercise_id: str) -> str:
 
 
 def _listed(refuses: tuple[str, ...]) -> str:
-    """What an answer may not use, as a student reads it; private names stay unsaid."""
-    return ", ".join(f"`{name.removesuffix('.')}`" for name in refuses if not name.startswith("_"))
+    """What an answer may not use, as a student reads it."""
+    return ", ".join(f"`{name.removesuffix('.')}`" for name in refuses)
 
 
 def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[NotebookNode]:

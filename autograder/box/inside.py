@@ -28,8 +28,7 @@ REPLACED = {
     "checks/__init__.py": "",
 }
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "checks", "*.npz")
-# what solves an exercise, and no setup cell needs: the faulty models know their faults
-LEFT_OUT = ("transformer/bugs.py",)
+# what solves an exercise, and no setup cell needs
 WITHOUT = {
     "by_hand/practice.py": (
         *("solve", "question", "QUESTIONS", "practise", "Practice"),
@@ -71,8 +70,6 @@ def copy_course(target: Path) -> Path:
             shutil.copy(place, copy / "checks" / name)
     for name, text in REPLACED.items():
         (copy / name).write_text(text)
-    for name in LEFT_OUT:
-        (copy / name).unlink()
     for name, parts in WITHOUT.items():
         (copy / name).write_text(without(parts, (copy / name).read_text()))
     for path in (target, *target.rglob("*")):
