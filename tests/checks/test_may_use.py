@@ -99,17 +99,17 @@ def test_solvers_are_not_in_the_box(tmp_path):
 @pytest.mark.box
 @pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
 def test_the_verdict_on_an_imported_answer_says_why_and_gives_nothing():
-    exercise = "dot-prod-attention"
+    exercise = "weighted-average"
     source = selftest.imported(exercise)[exercise]
     plan = judge.make_plan(exercise, (5,))
     request = wire.pack_request({exercise: plan.flat})
-    hidden = source.replace("scoring.mix", 'getattr(scoring, "m" + "ix")')
+    hidden = source.replace("np.average", 'getattr(np, "aver" + "age")')
     with Box(1) as box:
         judged = judge_outcome(plan, box.run(Job((source,), request)))
         sneaked = judge_outcome(plan, box.run(Job((hidden,), request)))
     assert judged.verdict.points > 0  # without the reading it would have paid
     refused = with_refusals(judged, [source])
-    assert refused.verdict.points == 0 and "`scoring.mix`" in refused.message
+    assert refused.verdict.points == 0 and "`np.average`" in refused.message
     assert flag_of(exercise_record(refused)).source == "judge"
     assert with_refusals(sneaked, [hidden]).verdict.points == sneaked.verdict.points
     assert "`getattr`" in flag_of(exercise_record(with_refusals(sneaked, [hidden]))).text
