@@ -27,5 +27,5 @@ class RunningMean:
         share = max(1 / self.span, 1 / (1 + step / 10))
         for mean, latest in zip(self.mean.parameters(), model.parameters(), strict=True):
             mean.lerp_(latest, share)
-        for mean, latest in zip(self.mean.buffers(), model.buffers(), strict=True):
-            mean.copy_(latest)
+        for kept, newest in zip(self.mean.buffers(), model.buffers(), strict=True):
+            kept.copy_(newest)

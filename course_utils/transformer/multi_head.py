@@ -55,12 +55,12 @@ class MultiHeadAttention(nn.MultiheadAttention):
         on a CPU that is an eighth of the training time.
         """
         matrices, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
-        heads = [
+        queries, keys, values = (
             F.linear(x, matrix, bias).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
             for x, matrix, bias in zip((query, key, value), matrices, biases, strict=True)
-        ]
+        )
         for_all_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
-        output = F.scaled_dot_product_attention(*heads, attn_mask=for_all_heads)
+        output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=for_all_heads)
         return self.out_proj(output.transpose(1, 2).flatten(2))
 
 

@@ -138,7 +138,9 @@ def without_asserts(namespace: dict, name: str) -> dict | None:
     """The same names with the cell that defines `name` run once more, its asserts left out."""
     found = namespace.get(name)
     code = getattr(getattr(found, "forward", found), "__code__", None)
-    source = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
+    if code is None:
+        return None
+    source = "".join(linecache.getlines(code.co_filename))
     if not source:
         return None
     bare = dict(namespace)

@@ -323,7 +323,7 @@ class _Attention:
             tensors = [a for a in args[:3] if isinstance(a, Tensor) and a.dim() == 3]
             if len(tensors) == 3:
                 masks = [*args[3:], *(kwargs.pop(n) for n in ("mask", "attn_mask") if n in kwargs)]
-                args = self.change([*args[:3], *masks])
+                args = tuple(self.change([*args[:3], *masks]))
             return call(module, *args, **kwargs)
 
         self._patch = mock.patch.object(nn.Module, "__call__", changed)
