@@ -11,9 +11,9 @@ from pathlib import Path
 
 import nbformat
 
-from autograder import build
+from autograder import build, solutions
 from autograder.cell_names import check_cell
-from course_utils import register
+from course_utils import own, register
 
 BUDGETS = ("smoke", "quick", "full")
 
@@ -41,11 +41,17 @@ def run_all(
     solved=True,
     unsolved=False,
     keep: Path | None = None,
+    own_parts=False,
 ) -> Iterator[NotebookRun]:
-    """Run the notebooks over `jobs` processes; each result as soon as it is there."""
+    """Run the notebooks over `jobs` processes; each result as soon as it is there.
+
+    With `own_parts`, solved ones use the solutions of earlier notebooks, as students may.
+    """
     with tempfile.TemporaryDirectory(prefix="attention-run-") as folder:
         course = Path(folder)
         chosen = build.write_source_tree(course, names)
+        for name in chosen if own_parts else ():
+            bring_own_parts(course / "source" / name / f"{name}.ipynb")
         tasks = [(course / "source" / n / f"{n}.ipynb", n, True) for n in chosen if solved]
         tasks += [(build.NOTEBOOKS / f"{n}.ipynb", n, False) for n in chosen if unsolved]
         jobs = max(1, min(jobs, len(tasks)))  # one notebook alone gets all cores
@@ -90,6 +96,22 @@ def run_one(
                 suffix = "" if solved else "_unsolved"
                 nbformat.write(done, keep / f"{name}{suffix}.ipynb")
     return NotebookRun(name, solved, time.monotonic() - started, points, possible, problem)
+
+
+def bring_own_parts(path: Path) -> list[str]:
+    """Paste solutions of earlier notebooks where a student may; the names of the parts."""
+    notebook = nbformat.read(path, as_version=4)
+    brought = []
+    for cell in notebook.cells:
+        call = re.search(r"^bring_your_own\((.+)\)$", cell.source, re.M)
+        if call is None:
+            continue
+        names = re.findall(r'"(\w+)"', call.group(1))
+        sources = [solutions.solution_source(own.PARTS[name].exercise) for name in names]
+        cell.source = cell.source.replace("# Paste here.", "\n\n".join(sources))
+        brought += names
+    nbformat.write(notebook, path)
+    return brought
 
 
 def _has_a_budget(path: Path) -> bool:

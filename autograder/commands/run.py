@@ -19,8 +19,11 @@ from autograder import build, run_notebooks
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), show_default=True)
 @click.option("--unsolved", is_flag=True, help="Also run the notebooks as students get them.")
 @click.option("--only-unsolved", is_flag=True, help="Run only those.")
+@click.option(
+    "--own-parts", is_flag=True, help="Bring the solutions of earlier notebooks into later ones."
+)
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep the executed notebooks here.")
-def command(names, budget, jobs, unsolved, only_unsolved, keep):
+def command(names, budget, jobs, unsolved, only_unsolved, own_parts, keep):
     """Run all notebooks (or only NAMES), solved, with papermill; all points must be reached."""
     names = list(names) or build.names()
     console = Console()
@@ -31,7 +34,7 @@ def command(names, budget, jobs, unsolved, only_unsolved, keep):
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
             task = progress.add_task(f"Running ({budget})", total=count)
             for result in run_notebooks.run_all(
-                names, budget, jobs, not only_unsolved, unsolved or only_unsolved, keep
+                names, budget, jobs, not only_unsolved, unsolved or only_unsolved, keep, own_parts
             ):
                 results.append(result)
                 progress.advance(task)

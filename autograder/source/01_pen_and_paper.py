@@ -192,18 +192,22 @@ self_attention_diagram()
 practice.show(X=given.X, W_Q=given.W_Q, W_K=given.W_K, W_V=given.W_V)
 
 # %% [markdown]
-# Start with $Q$, $K$ and $V$, and check them before you go on. Write very small probabilities as 0.
+# Keys and values are worked out for you; check one number of each, to see where it comes from:
+
+# %%
+X = torch.tensor(given.X)
+practice.show(K=X @ torch.tensor(given.W_K), V=X @ torch.tensor(given.W_V))
+
+# %% [markdown]
+# Choose **two** tokens. For each, fill in its row of $Q$, then of $P$, then of $Z$, and leave the dots in
+# the other rows. Check $Q$ before you go on. Write very small probabilities as 0.
 
 # %% nbgrader={"grade_id": "self-attention-numbers", "solution": true}
 Q = [[..., ...], [..., ...], [..., ...], [..., ...]]
-K = [[..., ...], [..., ...], [..., ...], [..., ...]]
-V = [[..., ...], [..., ...], [..., ...], [..., ...]]
 P = [[..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...], [..., ..., ..., ...]]
 Z = [[..., ...], [..., ...], [..., ...], [..., ...]]
 ### BEGIN SOLUTION
 Q = [[-2.25, 4.5], [1.25, 2], [-1.25, 4.75], [-2.75, -3.5]]
-K = [[5.75, 1.5], [2, -0.5], [4.5, 2], [-2.5, 0.5]]
-V = [[-2.5, -7.5], [0.25, 0], [-2, -5.25], [-0.75, -1.5]]
 P = [[0, 0, 0.002, 0.998], [0.597, 0.001, 0.401, 0], [0.015, 0, 0.237, 0.748], [0, 0.002, 0, 0.998]]
 Z = [[-0.752, -1.507], [-2.296, -6.587], [-1.071, -2.476], [-0.748, -1.497]]
 ### END SOLUTION
@@ -220,8 +224,8 @@ result.points
 # %% [markdown]
 # ### The attention map
 #
-# A map of $P$: a row for each query, a column for each key. Which token do most look at? Which one
-# looks somewhere else?
+# A map of all of $P$: a row for each query, a column for each key. Find your two rows. Which token do
+# most look at? Which one looks somewhere else?
 
 # %%
 from course_utils.widgets import attention_map
@@ -229,9 +233,11 @@ from course_utils.widgets import attention_map
 tokens = ["x1", "x2", "x3", "x4"]
 if ready("self-attention-numbers"):
     if check("self-attention-numbers", quiet=True).passed:
-        display(attention_map(P, tokens, tokens, title="P of head 1"))
+        queries, keys = X @ torch.tensor(given.W_Q), X @ torch.tensor(given.W_K)
+        all_rows = torch.softmax(queries @ keys.T / math.sqrt(2), dim=-1)
+        display(attention_map(all_rows, tokens, tokens, title="P of head 1"))
     else:
-        print("The map appears here when all your numbers are right.")
+        print("The map appears here when your numbers are right.")
 
 # %% [markdown]
 # ### Now move it
@@ -348,7 +354,7 @@ two_heads()
 # $Z_\text{total} = [Z_1, Z_2]\, W_O$:
 
 # %%
-X, W_O = torch.tensor(given.X), torch.tensor(given.W_O)
+W_O = torch.tensor(given.W_O)
 heads = [(given.W_Q, given.W_K, given.W_V), (given.W_Q2, given.W_K2, given.W_V2)]
 
 maps, joined = [], []

@@ -22,8 +22,21 @@ import math
 import torch
 from torch import nn
 
-from course_utils import check, ready
+from course_utils import bring_your_own, check, own, ready
 from course_utils.transformer import check_mask
+
+attention_by_hand = own.part("attention_by_hand")
+
+# %% [markdown]
+# ### Bring your own
+#
+# Paste your `attention_by_hand` of notebook 01 into this cell, above its last line, and run it. It will be
+# compared with what you write here. Left out, PyTorch's own takes its place. Nothing here is graded.
+
+# %%
+# Paste here.
+
+bring_your_own("attention_by_hand")
 
 # %% [markdown]
 # ## 1 A sequence that looks at itself
@@ -235,6 +248,20 @@ from autograder import hidden_check
 result = hidden_check("self-attention")
 result.points
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# Without a mask it is the attention of notebook 01, loops and all. The same numbers:
+
+# %%
+if ready("self-attention"):
+    torch.manual_seed(4)
+    tokens = torch.randn(6, 4)
+    matrices = [torch.randn(4, 3) for _ in range(3)]
+    by_matrices, _ = self_attention(tokens, *matrices)
+    by_hand = attention_by_hand(*(tokens @ W for W in matrices))
+    whose = "yours" if own.is_own("attention_by_hand") else "PyTorch's"
+    difference = (by_matrices - by_hand).abs().max()
+    print(f"attention_by_hand ({whose}): the outputs differ by at most {difference:.1e}")
 
 # %% [markdown]
 # ### What leaks without a mask
@@ -728,7 +755,19 @@ class WhichFirst(nn.Module):
 
 
 # %% [markdown]
-# The smoke budget only starts to learn; the others train until it is clear.
+# The smoke budget only starts to learn; the others train until it is clear. Guess before you train:
+
+# %%
+from course_utils.widgets import predict
+
+guess = predict(
+    "05 without positions",
+    "Without positions: how many of 1,000 new sequences will the trained model get right?",
+    unit="%",
+    low=0,
+    high=100,
+)
+guess
 
 
 # %%
@@ -766,6 +805,7 @@ if ready("multi-head-attention", "positional-encoding"):
         )
         results[name] = history.best["val_right"]
         print(f"positions: {name:6} right on new sequences: {results[name]:.1%}")
+    display(guess.reveal(round(100 * results["none"])))
 
 # %% [markdown]
 # Without positions it stays at chance, however long you train: by the equality you proved, the mean

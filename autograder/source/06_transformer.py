@@ -565,7 +565,8 @@ if ready("greedy-decode"):
 #
 # Reversing strings and changing case took an LSTM and attention in notebooks 02 and 03. Now there is
 # only attention. The loss is the one you know: cross-entropy of the right next token. `start_well`
-# sets the first numbers, so that words and positions are about equally large.
+# sets the first numbers, so that words and positions are about equally large. The positions start as the
+# table of `positional_encoding`, yours if you brought it.
 
 # %%
 from course_utils.data import END, change_case, epoch_of, reverse
@@ -602,6 +603,9 @@ if ready("transformer", "greedy-decode"):
         size = len(task.tokens)
         models[name] = Transformer(64, 4, 2, 128, size, size, norm_first=True)
         start_well(models[name])
+        with torch.no_grad():  # positions start as your sines, and are learned from there
+            for positions in (models[name].source_positions, models[name].target_positions):
+                positions.weight.copy_(positional_encoding(*positions.weight.shape))
         batches = epoch_of(task, batches=per_epoch, size=64, lengths=range(4, 11))
         history = fit(
             models[name],
@@ -645,6 +649,107 @@ if ready("transformer", "greedy-decode"):
     weights, names = all_heads(maps, lambda name: name.endswith("cross_attention"))
     letters, steps = list("abcdefgh"), [*reversed("abcdefgh"), "</s>"]
     display(attention_map(weights, letters, steps, heads=names, title="Reversing: where it looks"))
+
+# %% [markdown]
+# ### Which head was needed?
+#
+# A map shows where a head looks. Whether the model *needs* what it finds is another question. Take the
+# head away, and see what becomes of the loss.
+#
+# The heads are joined side by side, and $W_O$ mixes them. So a head hands its $d$ numbers to $d$ columns of
+# $W_O$, and if those are zero, nothing of it gets through:
+
+# %%
+z = torch.randn(6)  # what two heads of size 3 found for one position
+W_O = torch.randn(6, 6)
+half = W_O.clone()
+half[:, :3] = 0
+print("all heads:   ", (W_O @ z).numpy().round(2))
+print("head 1 alone:", (half @ z).numpy().round(2))
+print("the same as: ", (W_O[:, 3:] @ z[3:]).numpy().round(2))
+
+# %% [markdown]
+# ### Exercise: `without_head`
+#
+# {{exercise silence-a-head}}
+#
+# `W_O` is the matrix `[D, D]` of the last linear layer of an attention, as PyTorch keeps it: row by row the
+# outputs, column by column what comes in. Return a **copy** in which head `head` adds nothing. Heads count
+# from 0. `W_O` itself must stay as it is: we will need it again.
+
+
+# %% nbgrader={"grade_id": "silence-a-head", "solution": true}
+def without_head(W_O, num_heads, head):
+    """A copy of W_O [D, D] through which nothing of one head gets."""
+    ### BEGIN SOLUTION
+    d = W_O.shape[1] // num_heads
+    silent = W_O.clone()
+    silent[:, head * d : (head + 1) * d] = 0
+    return silent
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "silence-a-head-check", "grade": true}
+result = check("silence-a-head")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("silence-a-head")
+result.points
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The model that reverses strings has 24 heads: two layers of four in the encoder, in the decoder's
+# self-attention and in its cross-attention. Guess before you run the experiment: silence the worst head
+# of each kind, one at a time. For which kind does the loss rise most?
+
+# %%
+from course_utils.widgets import predict
+
+KINDS = {
+    "encoder self-attention": lambda name: name.startswith("encoder"),
+    "decoder self-attention": lambda name: name.startswith("decoder") and ".attention" in name,
+    "cross-attention": lambda name: name.endswith("cross_attention"),
+}
+guess = predict("06 worst head", "Which kind of attention has the head that is missed most?", [*KINDS])
+guess
+
+
+# %%
+def output_matrix(attention):
+    """W_O of an attention: your class calls it so, PyTorch's calls it out_proj."""
+    return (attention.W_O if hasattr(attention, "W_O") else attention.out_proj).weight
+
+
+def loss_without(model, name, head, batch):
+    """The loss on a batch while one head of the attention called `name` is silent."""
+    attention = model.get_submodule(name)
+    W_O = output_matrix(attention)
+    before = W_O.detach().clone()
+    with torch.no_grad():
+        W_O.copy_(without_head(before, attention.num_heads, head))
+        loss, _ = task_loss(model, batch)
+        W_O.copy_(before)
+    return loss.item()
+
+
+if ready("transformer", "greedy-decode", "silence-a-head"):
+    model = models["reverse"].eval()
+    batch = tasks["reverse"].draw(200, 8, seed=98)
+    with torch.no_grad():
+        print(f"all heads: loss {task_loss(model, batch)[0]:.3f}")
+    worst = {}
+    for kind, belongs in KINDS.items():
+        for name in (n for n, _ in model.named_modules() if n.endswith("attention") and belongs(n)):
+            losses = [loss_without(model, name, head, batch) for head in range(4)]
+            worst[kind] = max([worst.get(kind, 0.0), *losses])
+            print(f"{name:34} without head 0 to 3:", "  ".join(f"{v:.3f}" for v in losses))
+    display(guess.reveal(max(worst, key=worst.get)))
+
+# %% [markdown]
+# Look at the maps of the heads that are missed, and of those that are not. A head with a clear picture
+# need not matter: another one may do the same work. And a head that is missed *now* need not have been
+# necessary: trained without it, the model would have found another way.
 
 # %% [markdown]
 # ## 8 Training a translator

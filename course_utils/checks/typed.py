@@ -34,9 +34,11 @@ def typed_exercise(
     exact: bool = False,
     shares: Sequence[str] = (),
     follows: Mapping[str, Follows] | None = None,
+    rows: int | None = None,
 ) -> Check:
     """An exercise on typed arrays: `asked` gives each name the points it is worth.
 
+    rows     how many rows of a table are enough (default: all); what else is typed must be right
     shares   arrays whose rows must sum to one
     follows  what an array should be, given the arrays that were typed before it
     """
@@ -57,7 +59,8 @@ def typed_exercise(
     def holds(name: str):
         def check(e: Evidence) -> None:
             expected = right(e, question)[name]
-            unfinished(e, name, expected, tolerance)
+            if enough_rows(e, name, expected, tolerance, rows):
+                return
             got = typed(e, name)
             problem = practice.what_is_off(expected, got, tolerance)
             if problem:
@@ -85,21 +88,31 @@ def typed_exercise(
     )
 
 
-def unfinished(e: Evidence, name: str, expected: np.ndarray, tolerance: float) -> None:
-    """A table with empty places: say which of its full rows are right."""
-    rows = e.reply(label_of(e)).arrays.get(f"{name}/rows")
-    if rows is None or rows.shape != expected.shape:
-        return
+def enough_rows(
+    e: Evidence, name: str, expected: np.ndarray, tolerance: float, wanted: int | None
+) -> bool:
+    """Whether a table with empty places has enough right rows; says which are, if not."""
+    rows = _with_gaps(e, name, expected)
+    if rows is None:
+        return False
     full = [i for i, row in enumerate(rows) if not np.isnan(row).any()]
+    wrong = [i for i in range(len(rows)) if _apart(expected[i], rows[i]) > tolerance]
+    if wanted is not None and len(full) >= wanted and not wrong:
+        return True
     if not full:
-        return
-    wrong = [i for i in full if _apart(expected[i], rows[i]) > tolerance]
+        return False
     state = (
         f"row {wrong[0] + 1} is not right yet"
         if wrong
         else f"{_rows([i for i in full if i not in wrong])} right so far"
     )
     raise Wrong(f"`{name}`: {state}. Other places are still empty.")
+
+
+def _with_gaps(e: Evidence, name: str, expected: np.ndarray) -> np.ndarray | None:
+    """A table that was typed with empty places, NaN where they are."""
+    rows = e.reply(label_of(e)).arrays.get(f"{name}/rows")
+    return None if rows is None or rows.shape != expected.shape else rows
 
 
 def _rows(numbers: list[int]) -> str:
@@ -187,6 +200,9 @@ def _filled(e: Evidence, names: tuple[str, ...], expected: dict) -> dict[str, np
     """What was typed with the shape asked for."""
     found = {}
     for name in names:
+        gaps = _with_gaps(e, name, expected[name])
+        if gaps is not None and not np.isnan(gaps).all(axis=-1).all():
+            found[name] = gaps
         try:
             array = typed(e, name)
         except Wrong:
@@ -206,7 +222,8 @@ def _first_wrong(e: Evidence, question: str, names: tuple[str, ...], tolerance: 
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> float:
-    return float(np.abs(one - other).max(initial=0.0))
+    """The largest difference; an empty place, NaN, differs from nothing."""
+    return float(np.nan_to_num(np.abs(one - other)).max(initial=0.0))
 
 
 def _as_misconception(near: NearMiss, question, names, tolerance) -> Misconception:

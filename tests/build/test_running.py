@@ -34,3 +34,13 @@ def test_kernels_that_start_together_cannot_choose_the_same_ports(tmp_path):
     nbformat.write(notebook, tmp_path / "00_start_here.ipynb")
     ran = running.run_one(tmp_path / "00_start_here.ipynb", "00_start_here", False, "smoke")
     assert not ran.problem
+
+
+def test_solutions_of_earlier_notebooks_are_pasted_where_students_may(tmp_path):
+    build.write_source_tree(tmp_path, ["06_transformer"])
+    path = tmp_path / "source" / "06_transformer" / "06_transformer.ipynb"
+    brought = running.bring_own_parts(path)
+    assert brought == ["MultiHeadAttention", "causal_mask", "positional_encoding"]
+    (cell,) = [c for c in nbformat.read(path, as_version=4).cells if "bring_your_own(" in c.source]
+    assert "class MultiHeadAttention(nn.Module):" in cell.source
+    assert "def causal_mask(L):" in cell.source and "SOLUTION" not in cell.source

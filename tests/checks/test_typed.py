@@ -27,7 +27,7 @@ def messages(exercise: str, name: str) -> dict[str, str]:
         ("single-query-numbers", "wrong_does_not_sum", "probabilities", "They sum to 0.971"),
         ("single-query-numbers", "wrong_no_scale", "probabilities", "follow from your `scores`"),
         ("self-attention-numbers", "wrong_does_not_sum", "P", "Row 2 sums to 0.900"),
-        ("self-attention-numbers", "wrong_does_not_sum", "Z", "follow from your `P` and `V`"),
+        ("self-attention-numbers", "wrong_does_not_sum", "Z", "follow from your `P`: mend that first"),
         ("self-attention-numbers", "wrong_map_transposed", "P", "It is transposed"),
         ("self-attention-numbers", "wrong_first_row_only", "P", "row 1 is right so far."),
     ],
@@ -44,7 +44,7 @@ def test_a_full_row_that_is_wrong_is_said_before_the_others_are_filled():
     exec(source, namespace)
     namespace["P"] = [[0.5, 0.5, 0, 0], *[[..., ..., ..., ...]] * 3]
     verdict = judge_here(judge.make_plan("self-attention-numbers"), namespace)
-    assert verdict.findings[3].message.startswith("`P`: row 1 is not right yet.")
+    assert verdict.findings[1].message.startswith("`P`: row 1 is not right yet.")
 
 
 def test_a_symmetric_table_is_never_called_transposed():

@@ -64,8 +64,8 @@ def test_odd_things_in_a_place_get_a_sentence(typed):
 
 def test_the_message_never_tells_the_right_number():
     found = verdict("self-attention-numbers", solved("self-attention") | {"Z": [[1, 2]] * 4})
-    assert found.findings[4].expected is None
-    assert "-6.58" not in found.findings[4].message
+    assert found.findings[2].expected is None
+    assert "-6.58" not in found.findings[2].message
 
 
 def test_a_slip_is_named_from_where_it_starts():
@@ -115,3 +115,37 @@ def test_a_slip_is_named_on_numbers_of_ones_own_too(own_numbers):
     scores = given.X @ given.q
     found = verdict("single-query-numbers", {"scores": scores.tolist()}, (7,), student="ada")
     assert found.misconception == "no-scale"
+
+
+def some_rows(question: str, *wanted: int) -> dict:
+    """The right answer with dots in all rows but these."""
+    return {
+        name: [row if i in wanted else [...] * len(row) for i, row in enumerate(rows)]
+        for name, rows in solved(question).items()
+    }
+
+
+@pytest.mark.parametrize("wanted", [(0, 1), (1, 3), (0, 2, 3)])
+def test_two_rows_of_self_attention_are_enough(wanted):
+    assert verdict("self-attention-numbers", some_rows("self-attention", *wanted)).passed
+
+
+def test_one_row_is_not_enough_and_a_third_must_be_right_too():
+    one = verdict("self-attention-numbers", some_rows("self-attention", 2))
+    assert one.points == 0 and "row 3 is right so far" in one.findings[0].message
+    three = some_rows("self-attention", 0, 1, 2)
+    three["Z"][2][0] += 1
+    found = verdict("self-attention-numbers", three)
+    assert [finding.passed for finding in found.findings] == [True, True, False]
+    nothing = verdict("self-attention-numbers", some_rows("self-attention"))
+    assert nothing.points == 0 and "empty places" in nothing.findings[0].message
+
+
+def test_a_slip_in_two_rows_is_named():
+    typed = some_rows("self-attention", 1, 2)
+    given = practice.COURSE
+    raw = (given.X @ given.W_Q) @ (given.X @ given.W_K).T
+    weights = np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True)
+    for row in (1, 2):
+        typed["P"][row] = weights[row].round(3).tolist()
+    assert verdict("self-attention-numbers", typed).misconception == "no-scale"

@@ -1,4 +1,4 @@
-"""Self-attention on X: typed Q, K, V, P and Z."""
+"""Self-attention on X: typed rows of Q, P and Z; K and V are given."""
 
 import numpy as np
 
@@ -16,12 +16,16 @@ RULES = {
     "softmax-over-everything": "Your softmax runs over all 16 scores at once.",
 }
 
+
+def _weights(Q: np.ndarray, K: np.ndarray) -> np.ndarray:
+    return practice.shares_of(Q @ K.T / np.sqrt(K.shape[1]))
+
+
 exercise = typed_exercise(
     "self-attention-numbers",
     "self-attention",
-    {"Q": 1, "K": 1, "V": 1, "P": 2, "Z": 1},
+    {"Q": 1, "P": 3, "Z": 2},
     [
-        NearMiss("keys-values-swapped", "K and V are swapped.", SWAPPED),
         NearMiss("queries-keys-swapped", "Q and K are swapped.", SWAPPED),
         NearMiss("queries-values-swapped", "Q and V are swapped.", SWAPPED),
         NearMiss(
@@ -92,9 +96,10 @@ exercise = typed_exercise(
         NearMiss("keys-mixed", "Z mixes the keys.", "Z = P V: the weights mix the values."),
         NearMiss("queries-mixed", "Z mixes the queries.", "Z = P V: the weights mix the values."),
     ],
+    rows=2,
     shares=["P"],
     follows={
-        "P": (("Q", "K"), lambda Q, K: practice.shares_of(Q @ K.T / np.sqrt(K.shape[1]))),
-        "Z": (("P", "V"), lambda P, V: P @ V),
+        "P": (("Q", "X", "W_K"), lambda Q, X, W_K: _weights(Q, X @ W_K)),
+        "Z": (("P", "X", "W_V"), lambda P, X, W_V: P @ (X @ W_V)),
     },
 )
