@@ -14,18 +14,19 @@ if TYPE_CHECKING:
     from autograder.nbgrader_parts.follow import Following
 
 MOST_ROWS = 200
-TO_WRITE = "Nothing was written. To write this, run the command again with --yes."
 
 
-def asker(console: Console, yes: bool) -> Callable[[Following], bool]:
-    """Shows what changes for whom; then --yes, or the person at the terminal, decides."""
+def asker(console: Console, yes: bool, ask: bool = True) -> Callable[[Following], bool]:
+    """Shows what changes for whom; then --yes, or the person at the terminal, decides.
+
+    Without `ask` it is only shown, for a trial run.
+    """
 
     def agree(following: Following) -> bool:
         show(console, following)
-        if yes or not following.students:
+        if yes or (not following.students and ask):
             return True
-        if not (sys.stdin.isatty() and console.is_terminal):
-            console.print(TO_WRITE)
+        if not (ask and sys.stdin.isatty() and console.is_terminal):
             return False
         return console.input("Write this to the gradebook? [y/N] ").strip().lower() in ("y", "yes")
 

@@ -31,6 +31,7 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_r
     from autograder.agreement import asker
     from autograder.box import BoxUnavailable
     from autograder.instructor.regrade import regrade
+    from autograder.whole_class.following import NotAgreed
 
     try:
         opened = open_course(course, db)
@@ -44,11 +45,16 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_r
             jobs=jobs,
             unsafe=unsafe,
             same_seeds=same_seeds,
-            agree=asker(Console(stderr=True), yes),
+            agree=asker(Console(stderr=True), yes and not dry_run, ask=not dry_run),
             dry_run=dry_run,
         )
         with open_gradebook(opened) as gradebook:
             refresh_penalties(gradebook, own_settings(opened.root), [assignment], opened.root)
+    except NotAgreed as problem:
+        if not dry_run:
+            raise click.ClickException(str(problem)) from None
+        click.echo("Nothing was written. What is judged again by these points comes after --yes.")
+        return
     except (BoxUnavailable, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
     show(done, "would change" if dry_run else "changed")

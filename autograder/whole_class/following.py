@@ -35,7 +35,10 @@ Agree = Callable[[Following], bool]
 
 
 class NotAgreed(CourseError):
-    """The instructor was shown what would change and did not want it."""
+    """The instructor was shown what would change and did not want it, or was not there to say."""
+
+    def __init__(self) -> None:
+        super().__init__("Nothing was written. To write this, run the command again with --yes.")
 
 
 def always(following: Following) -> bool:
@@ -87,7 +90,7 @@ def bring_along(course: Path, assignment: str, url: str, agree: Agree = always) 
         wanted = Wanted(tuple(cells), chosen.full_marks, chosen.uncounted)
         following = follow.preview(url, assignment, wanted, entered, records)
         if following and not agree(following):
-            raise NotAgreed("Nothing was written.")
+            raise NotAgreed
         by_hand = follow.apply(url, assignment, wanted, entered, records)
         for step in ("source", "release"):
             name = f"{step}/{assignment}/{assignment}.ipynb"
@@ -215,9 +218,9 @@ def _keep_retired(notebook: NotebookNode, before: NotebookNode) -> None:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if name is None or name in there or not _belongs(name, retired):
             continue
-        above = before.cells[index - 1] if index else None
-        is_question = above is not None and "nbgrader" not in above.metadata
-        if name in retired and is_question and above.get("id") not in ids:
+        above = before.cells[max(0, index - 1)]  # a notebook begins with its title
+        is_question = "nbgrader" not in above.metadata and above.get("id") not in ids
+        if name in retired and is_question:
             kept.append(above)
         kept.append(cell)
     notebook.cells[-2:-2] = kept

@@ -173,7 +173,7 @@ def bring_people(
     if not moves:
         return
     if not options.agree(Following(options.assignment, tuple(map(str, moves)), (), 0.0, 0.0)):
-        raise NotAgreed("Nothing was written.")
+        raise NotAgreed
     move_people(options.course, url, moves, {person.id for person in people})
 
 

@@ -140,6 +140,8 @@ def test_a_term(tmp_path, autograder):
 
     # points change after grading
     term.choose(COURSE.replace("= 10", "= 5") + "")
+    said = term.run("regrade", NAME, "--jobs", 1, "--dry-run", "--yes")
+    assert "Nothing was written" in said and "10.5 of 11" in said
     said = term.run("regrade", NAME, "--jobs", 1, fails="Nothing was written")
     assert f"{EXERCISE}: 10 points become 5" in said and "10.5 of 11" in said and "5.5 of 6" in said
     assert term.scores() == before and term.most() == 11
