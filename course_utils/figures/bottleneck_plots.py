@@ -45,7 +45,7 @@ def steps_chart(points: Sequence[Any], schedule: str) -> Picture:
 
     Each point has the fields schedule, hidden, steps and share_right, as `load_steps()` gives them.
     """
-    lines = []
+    lines: list[Line] = []
     for hidden in sorted({point.hidden for point in points}):
         by_steps: dict[int, list[float]] = {}
         for point in points:

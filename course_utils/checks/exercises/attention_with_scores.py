@@ -4,6 +4,8 @@ The score that the judge plugs in is q^T M k with an M of its own, so an answer 
 the dot product is told apart.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, same
@@ -49,8 +51,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         parameters = normal(A, D), normal(A, D), normal(A)
         questions.append(_call(label, "additive_score", normal(B, D), normal(B, S, D), *parameters))
     for label, (B, S, D, longest) in LINEAR.items():
-        parameters = normal(longest, D), normal(longest)
-        questions.append(_call(label, "linear_score", normal(B, D), normal(B, S, D), *parameters))
+        places = normal(longest, D), normal(longest)
+        questions.append(_call(label, "linear_score", normal(B, D), normal(B, S, D), *places))
     return questions
 
 
@@ -104,7 +106,7 @@ def sound(e: Evidence) -> None:
     slopes_match(e, "main", NAMES)
 
 
-def score_matches(sizes: dict[str, tuple[int, ...]], equation: str, hint: str):
+def score_matches(sizes: Mapping[str, tuple[int, ...]], equation: str, hint: str):
     """A property: a score function gives its equation, [B, S]."""
 
     def holds(e: Evidence) -> None:
