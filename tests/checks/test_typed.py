@@ -27,7 +27,12 @@ def messages(exercise: str, name: str) -> dict[str, str]:
         ("single-query-numbers", "wrong_does_not_sum", "probabilities", "They sum to 0.971"),
         ("single-query-numbers", "wrong_no_scale", "probabilities", "follow from your `scores`"),
         ("self-attention-numbers", "wrong_does_not_sum", "P", "Row 2 sums to 0.900"),
-        ("self-attention-numbers", "wrong_does_not_sum", "Z", "follow from your `P`: mend that first"),
+        (
+            "self-attention-numbers",
+            "wrong_does_not_sum",
+            "Z",
+            "follow from your `P`: mend that first",
+        ),
         ("self-attention-numbers", "wrong_map_transposed", "P", "It is transposed"),
         ("self-attention-numbers", "wrong_first_row_only", "P", "row 1 is right so far."),
     ],
