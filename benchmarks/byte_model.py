@@ -24,7 +24,7 @@ from course_utils.language_model.byte_training import (
     train_on_bytes,
 )
 from course_utils.language_model.python_source import bigram_bits, gzip_bits, standard_library
-from course_utils.language_model.shipped_model import RECIPE, store
+from course_utils.language_model.shipped_weights import RECIPE, store
 from course_utils.measured import FOLDER
 from course_utils.measured.tables import read_table, write_table
 
@@ -55,7 +55,13 @@ def run(seed: int) -> list[BytePoint]:
     start_small(model)
     started = time.process_time()
     history = train_on_bytes(
-        model, texts.train, loss, RECIPE, held_out=texts.held_out, seed=seed, show=False
+        model,
+        texts.train,
+        loss,
+        RECIPE,
+        held_out=texts.held_out,
+        seed=seed,
+        show=False,
     )
     minutes = (time.process_time() - started) / 60
     python = ".".join(platform.python_version_tuple()[:2])

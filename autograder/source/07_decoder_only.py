@@ -625,6 +625,187 @@ if built and ready("cached-self-attention"):
 # would change all the keys before it.
 
 # %% [markdown]
+# ## 6 Weights that somebody trained
+#
+# A class is a shape; the knowledge is in its weights. The course ships a small model of the kind that you
+# built: two layers, four heads each, trained on the standard library (`benchmarks/byte_model.py` is the
+# command). If your class does what it should, it gives the same logits as ours did:
+
+# %%
+from course_utils.language_model import load_weights, shipped_model
+
+if built:
+    shipped = shipped_model()
+    small = DecoderOnly(**shipped.sizes).eval()
+    load_weights(small, shipped.weights)
+    with torch.no_grad():
+        logits = small(as_tokens(shipped.text)[None])[0]
+    apart = float((logits - shipped.logits).abs().max())
+    print(f"largest difference to the stored logits: {apart:.1e}")
+    some = texts.held_out[:20_000]
+    print(f"{bits_per_byte(small, some, shipped.sizes['max_length']):.2f} bits per byte")
+
+# %% [markdown]
+# ### What do its heads do?
+#
+# Eight heads, each a map. Here is a line of code; choose layer by layer where a byte looks:
+
+# %%
+from course_utils.language_model import maps_of
+from course_utils.widgets import attention_map
+
+if built:
+    line = b"for i in range(n): total = total + row[i]"
+    letters = [chr(byte) for byte in line]
+    maps = maps_of(small, as_tokens(line)[None])
+    display(attention_map(maps[0, 0], letters, letters, title="First layer"))
+
+# %% [markdown]
+# A map of one line can mislead. Two **measures** over much text are better:
+# - **previous token**: how much weight goes to the position just before, on real text;
+# - **induction** [@olsson2022]: take random bytes, and write them twice. When a byte comes for the second time, how
+#   much weight goes to the byte that *followed* it the first time? Whoever looks there can copy what comes
+#   next. It needs two layers: one to mark each byte with the one before it, one to find the mark.
+#
+# Random text can't be predicted, so nothing but looking back can help the second time.
+
+# %%
+from course_utils.language_model import measure_heads
+
+if built:
+    heads = measure_heads(small, texts.held_out[:20_000])
+    print("head  previous token  induction")
+    for head in heads:
+        print(f" {head.name} {head.previous:15.0%} {head.induction:10.0%}")
+
+# %% [markdown]
+# ### Silence each, and let the loss tell
+#
+# A measure says where a head *looks*. To learn what it is *for*, take it away: its part of the output
+# projection becomes zero. Two losses, in bits per byte: real code, and random text that comes for
+# the second time.
+
+# %%
+import math
+
+from course_utils.language_model import loss_of_the_second_time, silenced
+
+if built:
+    context = shipped.sizes["max_length"]
+    whole = bits_per_byte(small, some, context)
+    second = loss_of_the_second_time(small) / math.log(2)
+    print(f"       real code  second time\nall    {whole:9.2f} {second:12.2f}")
+    costs = {}
+    for head in heads:
+        with silenced(small, head.layer, head.number):
+            lost = bits_per_byte(small, some, context) - whole
+            again = loss_of_the_second_time(small) / math.log(2) - second
+        costs[head.name] = (lost, again)
+        print(f"{head.name} {lost:+13.2f} {again:+12.2f}")
+
+# %%
+if built:
+    found = max(heads, key=lambda head: head.previous)
+    rank = sorted(costs, key=lambda name: -costs[name][0]).index(found.name) + 1
+    print(f"Head {found.name} looks most at the previous token ({found.previous:.0%} of its weight).")
+    print(f"Silenced, it costs {costs[found.name][0]:.2f} bits per byte on real code:")
+    print(f"that is number {rank} of {len(heads)} in what the heads are worth.")
+    most = max(heads, key=lambda head: head.induction)
+    print(f"\nThe largest induction score is that of head {most.name}: {most.induction:.0%}.")
+    if most.induction < 0.2:
+        print("That is little: no head of this small model does induction.")
+    else:
+        print(f"Silenced, it costs {costs[most.name][1]:.2f} bits per byte the second time.")
+
+# %% [markdown]
+# A head that looks at the previous token is needed by much of what comes after it, so taking it away
+# costs on all text. Note also what the table does *not* show: heads that cost little may be
+# replaced by others, and two of them silenced together may cost a lot.
+
+# %% [markdown]
+# ### GPT-2 itself (optional)
+#
+# Your class has GPT-2's shape. So GPT-2's published weights fit into it; only their names differ, and two
+# habits of the file:
+#
+# | in the file | shape | in your class |
+# | --- | --- | --- |
+# | `wte.weight`, `wpe.weight` | `[V, D]`, `[L, D]` | `tokens.weight`, `positions.weight` |
+# | `h.0.ln_1.…`, `h.0.ln_2.…` | `[D]` | `layers.0.norm1.…`, `layers.0.norm2.…` |
+# | `h.0.attn.c_attn.…` | `[D, 3D]`, `[3D]` | `layers.0.attention.in_proj_…` (queries, keys, values) |
+# | `h.0.attn.c_proj.…` | `[D, D]`, `[D]` | `layers.0.attention.out_proj.…` |
+# | `h.0.mlp.c_fc.…` | `[D, 4D]`, `[4D]` | `layers.0.feed_forward.0.…` |
+# | `h.0.mlp.c_proj.…` | `[4D, D]`, `[D]` | `layers.0.feed_forward.2.…` |
+# | `ln_f.…` | `[D]` | `norm.…` |
+# | `h.0.attn.bias` | `[1, 1, L, L]` | nothing: it is the causal mask |
+#
+# The dots stand for `weight` and `bias`. The file stores the matrices of its layers as `[in, out]`, `nn.Linear`
+# as `[out, in]`. There is no readout in either: it is tied.
+
+# %% [markdown]
+# ### Exercise: `from_gpt2`
+#
+# {{exercise gpt2-weights}}
+#
+# `state` is a dict from the file's names to tensors, with any number of layers. Return a new dict that
+# `DecoderOnly.load_state_dict` takes (with PyTorch's attention in it): every name, and no other. Leave
+# `state` as it is.
+
+
+# %% nbgrader={"grade_id": "gpt2-weights", "solution": true}
+def from_gpt2(state):
+    """GPT-2's tensors under the names of DecoderOnly."""
+    ### BEGIN SOLUTION
+    names = {
+        "wte": "tokens",
+        "wpe": "positions",
+        "ln_f": "norm",
+        "ln_1": "norm1",
+        "ln_2": "norm2",
+        "attn.c_attn": "attention.in_proj",
+        "attn.c_proj": "attention.out_proj",
+        "mlp.c_fc": "feed_forward.0",
+        "mlp.c_proj": "feed_forward.2",
+    }
+    renamed = {}
+    for name, tensor in state.items():
+        part, _, kind = name.rpartition(".")
+        front = ""
+        if part.startswith("h."):
+            _, number, part = part.split(".", 2)
+            front = f"layers.{number}."
+        if part == "attn":  # the causal mask
+            continue
+        ours = f"{front}{names[part]}.{kind}".replace("in_proj.", "in_proj_")
+        renamed[ours] = tensor.T if ".c_" in name and kind == "weight" else tensor
+    return renamed
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "gpt2-weights-check", "grade": true}
+result = check("gpt2-weights")
+### BEGIN HIDDEN TESTS
+from autograder import hidden_check
+
+result = hidden_check("gpt2-weights")
+result.points
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the real file: half a gigabyte, downloaded once, with the full budget only. It is kept in your cache
+# folder. Without a network this cell says so, and nothing else depends on it.
+
+# %%
+from course_utils.language_model import public_gpt2
+
+if built and ready("gpt2-weights") and (gpt2 := public_gpt2(download=budget == "full")):
+    real = DecoderOnly(**gpt2.sizes)
+    load_weights(real, from_gpt2(gpt2.state))
+    start = torch.tensor([gpt2.prompt])
+    written = write(real, start, 20)
+    print(gpt2.decode([*gpt2.prompt, *written.words]))
+
+# %% [markdown]
 # ## 7 Three ways to carry the past along
 #
 # How should a model remember what it has read?
@@ -1013,8 +1194,6 @@ source_tokens = data.source_vocabulary.decode(example.source)
 target_tokens = ["<s>", *data.target_vocabulary.decode(example.target)]
 
 # %%
-from course_utils.widgets import attention_map
-
 to_source = maps[-1, 0, :, S:, :S]
 attention_map(to_source, source_tokens, target_tokens, title="Last layer, target to source")
 
@@ -1090,11 +1269,10 @@ print(f"{len(harmless)} of {len(table)} heads cost less than one point each:", *
 # ## Summary
 #
 # - Joined into one sequence, encoder, cross-attention and decoder are blocks of one masked stack.
-# - Causal means: nothing computed ever changes. That is what a key-value cache lives on.
-# - Temperature and top-k decide how boldly the next word is drawn.
-# - A fixed state (RNN, SSM) costs the same at any length; attention keeps everything and pays by length.
+# - A language model learns at every token: the logits at $t$ against the token at $t + 1$. Mind the shift.
+# - Causal means: nothing computed ever changes. That is what a key-value cache lives on; positions go on.
+# - A fixed state costs the same at any length and has a limit; attention keeps everything and pays by length.
 # - Maps show what a part does. To learn whether it matters, change it and measure.
 #
-# **Where to go next**: give `CachedSelfAttention` a window (keep only the last 64 keys) and see
-# what the recall task says. Train the causal model on the source's words too. Let $a$ of the SSM
-# depend on the input, and try the recall task again.
+# **Where to go next**: give `CachedSelfAttention` a window (keep only the last 64 keys) and see what your
+# model writes. Train it on your own code. Silence two heads at once.

@@ -41,6 +41,22 @@ def shipped_model() -> Shipped:
 
 
 @torch.no_grad()
+def load_weights(model: Any, weights: dict[str, Tensor]) -> None:
+    """Put weights in PyTorch's names into a model, whose attention may have W_Q, W_K, W_V, W_O."""
+    if not any(".W_Q." in name for name in model.state_dict()):
+        model.load_state_dict(weights)
+        return
+    renamed = {}
+    for name, value in weights.items():
+        if ".in_proj_" in name:
+            for part, rows in zip(("W_Q", "W_K", "W_V"), value.chunk(3)):
+                renamed[name.replace("in_proj_", f"{part}.")] = rows
+        else:
+            renamed[name.replace(".out_proj.", ".W_O.")] = value
+    model.load_state_dict(renamed)
+
+
+@torch.no_grad()
 def store(model: Any, text: bytes) -> Path:
     """Write the weights in half precision, and the logits that those give."""
     model.load_state_dict({n: w.half().float() for n, w in model.state_dict().items()})
