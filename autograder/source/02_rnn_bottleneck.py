@@ -332,8 +332,9 @@ display(bottleneck_explorer(load_channel()))
 # %% [markdown]
 # - *All sizes*: each message carries texts of up to $n / 4$ symbols, then the share falls off a **cliff**.
 #   Twice the bits, twice the length. That is room.
-# - *Steps* 10,000: what has room gets better (16 bits, 4 symbols: {{claim:channel-line.fits_longer}}); what
-#   has none does not. No run is above its line.
+# - *Steps* 10,000: what has room gets better (32 bits, 8 symbols: from {{claim:channel-line.room mean}} to
+#   {{claim:channel-line.room_longer mean}}); what has none does not (16 bits, 8 symbols:
+#   {{claim:channel-line.half_longer}}). No run is above its line.
 # - *16 bits*: for 8 symbols the line allows {{claim:channel-line.line}}, and *keep the first*, a code that
 #   sends four symbols whole and guesses the rest, gets {{claim:channel-line.plain}}. The learned codes get
 #   {{claim:channel-line.half}}. So beyond the cliff both reasons are at work: room sets the line, and

@@ -47,13 +47,12 @@ RECIPES = {
         sizes=Sizes(256, 8, 2, 512, 0.1, LONGEST),
     ),
     "full": Recipe(
-        epochs=13,
+        epochs=12,
         lr=1e-3,
-        batch_size=1000,
+        batch_size=1500,
         rising_steps=600,
         smoothing=0.1,
-        average=500,
-        sizes=Sizes(256, 4, 3, 512, 0.25, LONGEST),
+        sizes=Sizes(256, 8, 3, 512, 0.2, LONGEST),
     ),
 }
 
