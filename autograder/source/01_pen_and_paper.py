@@ -78,7 +78,7 @@ for row in rows:
 small_scores
 
 # %% [markdown]
-# **Weights.** The softmax: $p_s = \exp(z_s) / \sum_r \exp(z_r)$. They are positive and sum to one.
+# **Weights.** The softmax: $\alpha_s = \exp(z_s) / \sum_r \exp(z_r)$. They are positive and sum to one.
 
 # %%
 powers = [math.exp(z) for z in small_scores]
@@ -324,9 +324,9 @@ attention_editor(
 # ### BEGIN SOLUTION
 # With $q_2 = A_q h_2$, $k_i = A_k h_i$ and $v_i = A_v h_i$:
 #
-# $$\hat\alpha_{2,i} = q_2^\top k_i \qquad
-# \alpha_{2,i} = \frac{\exp(\hat\alpha_{2,i})}{\sum_{l=1}^{3} \exp(\hat\alpha_{2,l})} \qquad
-# h'_2 = \sum_{i=1}^{3} \alpha_{2,i}\, v_i$$
+# $$z_i = q_2^\top k_i \qquad
+# \alpha_i = \frac{\exp(z_i)}{\sum_{j=1}^{3} \exp(z_j)} \qquad
+# h'_2 = \sum_{i=1}^{3} \alpha_i\, v_i$$
 # ### END SOLUTION
 #
 # === BEGIN MARK SCHEME ===
@@ -387,9 +387,9 @@ attention_editor(**{name: getattr(fresh, name) for name in names})
 #
 # Matrices hide what happens to *one* token. Write it out with vectors. For query $i$ and key $j$:
 #
-# $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} \qquad
-# p_{ij} = \frac{\exp(s_{ij})}{\sum_{l=1}^{L} \exp(s_{il})} \qquad
-# r_i = \sum_{j=1}^{L} p_{ij}\, v_j$$
+# $$z_{ij} = \frac{q_i \cdot k_j}{\sqrt d} \qquad
+# \alpha_{ij} = \frac{\exp(z_{ij})}{\sum_{r=1}^{L} \exp(z_{ir})} \qquad
+# o_i = \sum_{j=1}^{L} \alpha_{ij}\, v_j$$
 #
 # ### Exercise: `attention_by_hand`
 #
@@ -435,8 +435,8 @@ if ready("attention-by-hand"):
 # %% [markdown]
 # **With heads.** Each head $h$ has its own matrices, and a token is a row, so it is on the left:
 # $q_i^{(h)} = x_i W_Q^{(h)}$, and so on. The loops above run once per head. Only the end is new: the
-# outputs of one token are joined, and one $W_O$ mixes them, $z_i = [\,r_i^{(1)}, \ldots,
-# r_i^{(H)}\,]\, W_O$. With your function on the two heads of section 4:
+# outputs of one token are joined, and one $W_O$ mixes them, $[\,o_i^{(1)}, \ldots,
+# o_i^{(H)}\,]\, W_O$. With your function on the two heads of section 4:
 
 # %%
 if ready("attention-by-hand"):
@@ -451,14 +451,14 @@ if ready("attention-by-hand"):
 # Now the other way round: the keys are fixed, and you choose the query. (The four tasks follow
 # [@cs224n].) There are $m$ keys of size
 # $d$. They are **orthonormal**: each has length 1, and $k_i \cdot k_j = 0$ for $i \neq j$. With the
-# weights $\alpha$ and the output $a$:
+# weights $\alpha$ and the output $o$:
 #
 # $$\alpha_i = \frac{\exp(q \cdot k_i / \sqrt d)}{\sum_j \exp(q \cdot k_j / \sqrt d)} \qquad
-# a = \sum_i \alpha_i v_i$$
+# o = \sum_i \alpha_i v_i$$
 #
 # ### 6.1 Copying
 #
-# When is $a \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
+# When is $o \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
 # The distance to the goal is shown below the matrices. Once it is solved, a line to copy appears
 # there too: you will need it in section 7.
 
@@ -506,7 +506,7 @@ result.points
 # ### How long is long enough?
 #
 # The direction of a query decides *which* key wins. Its length decides by *how much*. If the right
-# key has the score $z$ and the $m - 1$ others have 0, its weight is $e^z / (e^z + m - 1)$. So $z$
+# key has the score $z$ and the $m - 1$ others have 0, its weight is $\exp(z) / (\exp(z) + m - 1)$. So $z$
 # has to be well above $\ln m$:
 
 # %%
@@ -613,7 +613,7 @@ if ready("average-query"):
 # %% [markdown]
 # ### 6.4 Two heads against the noise
 #
-# Two heads, two queries: $a = \frac12 (a_1 + a_2)$. The keys are as noisy as before. Try it first.
+# Two heads, two queries: $o = \frac12 (o_1 + o_2)$. The keys are as noisy as before. Try it first.
 
 # %%
 noise_editor = attention_editor(challenge="two-heads-noise")

@@ -79,7 +79,7 @@ one_to_one()
 
 # %% [markdown]
 # Two things go wrong. The answer may have **another length** than the question, and it may come in
-# **another order**. So we use two RNNs. The **encoder** reads everything first. The **decoder**
+# **another order**. So we use two RNNs ([@sutskever2014]; [@cho2014]). The **encoder** reads everything first. The **decoder**
 # then writes, one token per step, and reads at each step what it wrote before.
 
 # %%
@@ -88,12 +88,12 @@ encoder_decoder()
 # %% [markdown]
 # Look at the one arrow between the two. All that the decoder will ever know of the text goes
 # through the encoder's last state: a vector of $D$ numbers, however long the text is.
-# It is the **bottleneck**, and this notebook measures it.
+# It is the **bottleneck** [@cho2014properties], and this notebook measures it.
 
 # %% [markdown]
 # ## 2 The task
 #
-# `<U>` asks for upper case, `<L>` for lower case. The model works character by character. A batch holds
+# It comes from [@eecs182-homework], as do most questions here. `<U>` asks for upper case, `<L>` for lower case. The model works character by character. A batch holds
 # numbers; all its texts have one length, so nothing needs a mask.
 #
 # In training the decoder does not read its own answers but the right ones, one step late. This is
@@ -314,11 +314,12 @@ for name, found in probes.items():
 #
 # A vector of floating-point numbers has no limit that we could run into: 32 numbers of 32 bits have room
 # for 1,024 bits, and six characters with their task token need at most 36. To see a limit, we must build one. So let the encoder
-# pass on exactly **n bits**, each +1 or -1, in training and in testing, and let the text be $L$ symbols
+# pass on exactly **n bits**, each +1 or -1, in training (with a straight-through gradient
+# [@bengio2013]) and in testing, and let the text be $L$ symbols
 # from an alphabet of $A = 16$, all equally likely and independent of each other. A symbol then carries
 # $\log_2 16 = 4$ bits, and nobody can guess it from its neighbours.
 #
-# Now information theory draws a line. With $R = n / L$ bits per symbol, the share $p$ of symbols that
+# Now information theory draws a line [@cover2006]. With $R = n / L$ bits per symbol, the share $p$ of symbols that
 # *any* code gets right obeys
 #
 # $$\log_2 A - H(p) - (1 - p) \log_2 (A - 1) \le R, \qquad H(p) = -p \log_2 p - (1 - p) \log_2 (1 - p)$$
@@ -409,8 +410,8 @@ encoder_decoder(attention=True)
 # this notebook both are the encoder's state.
 #
 # 1. **scores**: $z_s = e(q, k_s)$, a number that says how well query and key match
-# 2. **weights**: $a = \mathrm{softmax}(z)$, so they are positive and sum to one
-# 3. **context**: $c = \sum_s a_s v_s$, a weighted average of the values
+# 2. **weights**: $\alpha = \mathrm{softmax}(z)$, so they are positive and sum to one
+# 3. **context**: $c = \sum_s \alpha_s v_s$, a weighted average of the values
 #
 # The readout then reads the context beside the decoder's own state. For one query, by hand:
 
@@ -424,12 +425,12 @@ context = sum(a * v for a, v in zip(weights, values))
 print("scores", scores, "weights", [round(a, 3) for a in weights], "context", context)
 
 # %% [markdown]
-# Only step 1 is a choice. Three scores that were used for translation:
+# Only step 1 is a choice. Three scores that were used for translation ([@luong2015]; [@bahdanau2015]):
 #
 # | score | $e(q, k_s)$ | looks at |
 # | --- | --- | --- |
 # | dot | $q \cdot k_s$ | query and key |
-# | additive | $v \cdot \tanh(W q + U k_s)$ | query and key, through a small network |
+# | additive | $v_a \cdot \tanh(W q + U k_s)$ | query and key, through a small network |
 # | linear | $w_s \cdot q + b_s$ | the query and the *place* $s$ alone |
 #
 # ### Exercise: `attention`, with scores to plug in

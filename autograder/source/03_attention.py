@@ -35,7 +35,7 @@ _ = torch.manual_seed(0)
 # %% [markdown]
 # ## 1 The task: say it backwards
 #
-# The source is a string over the letters a, b, c and d. The target is the same string, last
+# The task is from [@ist-practical]. The source is a string over the letters a, b, c and d. The target is the same string, last
 # letter first. It is easy to say, and hard for an RNN: the first letter that the decoder must
 # write is the *last* one it read, and the last one it must write is the one it read *first*.
 
@@ -89,14 +89,14 @@ for line in ("abacadabacc", "ddddddccccccaaaa", "abcdabcdabcdabcdabcd"):
 # ## 2 Dot-product attention
 #
 # The encoder computes a state for *every* letter, and the model throws all but the last away.
-# Attention keeps them. At each step the decoder's output $s_t$, the **query**, looks at all the
+# Attention keeps them ([@bahdanau2015]; this form is from [@luong2015]). At each step the decoder's output $s_t$, the **query**, looks at all the
 # **states** $h_1 \dots h_S$:
 #
 # | step | equation | shape for one query |
 # | --- | --- | --- |
 # | compare | $z_{ts} = s_t \cdot h_s$ | a score for each source position |
-# | normalise | $a_t = \mathrm{softmax}(z_t)$ | weights that sum to one |
-# | mix | $c_t = \sum_s a_{ts}\, h_s$ | the **context**, as large as a state |
+# | normalise | $\alpha_t = \mathrm{softmax}(z_t)$ | weights that sum to one |
+# | mix | $c_t = \sum_s \alpha_{ts}\, h_s$ | the **context**, as large as a state |
 # | join | $\tilde s_t = \tanh\!\big(W_c\,[c_t; s_t]\big)$ | the *attentional hidden state* |
 #
 # The first three lines are the `attention` of notebook 02, with the states as keys *and* values and the dot
@@ -329,7 +329,7 @@ if ready("dot-prod-attention"):
 # | dot | $q \cdot k_i$ | query and key |
 # | scaled | $q \cdot k_i / \sqrt{D}$ | the same, with smaller scores |
 # | general | $(W q) \cdot k_i$ | query and key, which may have different meanings |
-# | additive | $v \cdot \tanh(W q + U k_i)$ | query and key, through a small network |
+# | additive | $v_a \cdot \tanh(W q + U k_i)$ | query and key, through a small network |
 # | linear | $w_i \cdot q + b_i$ | the query and the *place* $i$ alone: the keys are parameters |
 #
 # The linear one is what an early translation demo used: it can learn "now look at place 7", but
@@ -355,7 +355,7 @@ for sharpness in (1, 5, 50):
 # ### Side by side
 #
 # A comparison is worth something if its rows differ in **one** thing. Here all have the same sizes, the same
-# data, the same 30 epochs and the same join $\tanh(W_c\,[c; s])$ with the same $s$; only the score differs.
+# data, the same 30 epochs and the same join $\tanh(W_c\,[c_t; s_t])$ with the same $s_t$; only the score differs.
 # The last row has no softmax: the scores are the weights, and nothing keeps their sum at one. Three seeds
 # each, which took us about an hour, so they are stored:
 

@@ -124,8 +124,8 @@ draw_attention(german, english, gold, title="which words belong together")
 #
 # $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
 #   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$
-# $$a_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(11)\qquad
-#   P(m_{i+1}) = \mathrm{softmax}(W_d[a_i, d_i] + b_d) \quad(12)$$
+# $$c_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(11)\qquad
+#   P(m_{i+1}) = \mathrm{softmax}(W_d[c_i, d_i] + b_d) \quad(12)$$
 
 # %%
 from course_utils.figures.translator import slides_diagram, translator_diagram
@@ -161,7 +161,7 @@ print("context", list(context.shape), " weights", list(weights.shape))
 #
 # $$q = W_q d_i \quad(13)\qquad k_t = W_k h_t \quad(14)\qquad v_t = h_t \quad(15)$$
 # $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{n})}{\sum_j \exp(q\cdot k_j/\sqrt{n})} \quad(1)\qquad
-#   a = \sum_t \alpha_t v_t \quad(2)$$
+#   c_i = \sum_t \alpha_t v_t \quad(2)$$
 #
 # Here it is for **one** sentence with three words, one number at a time. $n$ is the size of queries
 # and keys, `kq_dim` in code. (Notebook 01 calls it $d$; here $d_i$ is the decoder's state.)
@@ -265,8 +265,8 @@ if ready("single-query-attention"):
 # **Perplexity** is the exponential of the loss per word: roughly how many words the model is choosing
 # between. **BLEU** is the geometric mean of four shares: how many words, pairs, triples and quadruples
 # of the translations are also in the references [@papineni2002]. Short translations would get high shares too easily.
-# So if all translations together have $c$ words, fewer than the $r$ words of the references, BLEU is
-# multiplied by a **brevity penalty**, $e^{1 - r/c}$.
+# So if all translations together have $l$ words, fewer than the $r$ words of the references, BLEU is
+# multiplied by a **brevity penalty**, $\exp(1 - r/l)$.
 #
 # It is computed twice: on lower-cased tokens, which is the figure in all tables here, and with
 # sacrebleu's default [@post2018] on plain sentences. The *signature* in brackets records the settings, so that
@@ -563,7 +563,7 @@ for words in (["a", "dog", "</s>"], ["a", "</s>"], ["the", "dog", "</s>"]):
 # The answer is the finished sequence with the best score. A sum of logarithms gets lower with every
 # word, so it prefers short sentences. To make up for that, divide by a power of the length:
 #
-# $$\mathrm{score}(m_1 \dots m_n) = \frac{1}{n^{p}} \sum_{i=1}^{n} \log P(m_i \mid m_{<i})
+# $$\mathrm{score}(m_1 \dots m_\ell) = \frac{1}{\ell^{p}} \sum_{i=1}^{\ell} \log P(m_i \mid m_{<i})
 #   \qquad p = \texttt{length\_penalty}$$
 #
 # ### Exercise: `beam_search`

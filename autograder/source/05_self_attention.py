@@ -139,7 +139,7 @@ for d in (4, 64, 1024):
 # the words it has yet to write. A **mask** says who may look where: `True` where attention is
 # allowed.
 #
-# A forbidden score becomes $-\infty$ *before* the softmax, because $e^{-\infty} = 0$:
+# A forbidden score becomes $-\infty$ *before* the softmax, because $\exp(-\infty) = 0$:
 
 # %%
 scores = torch.tensor([[1.0, 2.0, 3.0]])
@@ -406,7 +406,7 @@ if ready("self-attention", "causal-mask"):
 #    (the queries) into the new order, $P^\top$ on the right the columns (the keys).
 # 3. The softmax treats each row by itself, so it makes no difference whether rows change places
 #    before or after it: $\mathrm{softmax}(PS') = P\,\mathrm{softmax}(S')$. Within a row it divides
-#    $e^{z_s}$ by the sum over all $s$; a sum does not depend on the order, so permuted scores give
+#    $\exp(z_s)$ by the sum over all $s$; a sum does not depend on the order, so permuted scores give
 #    the same weights, permuted: $\mathrm{softmax}(S P^\top) = \mathrm{softmax}(S) P^\top$.
 # 4. $P^\top P = I$: the columns of $P$ are different unit vectors (undoing a shuffle gives the
 #    first order back). Hence
@@ -680,20 +680,20 @@ if ready("multi-head-attention", "positional-encoding"):
 # %% [markdown]
 # ### A step is a turn
 #
-# Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $k$
-# positions on turns it by $k$ times its rate, *wherever* it starts:
+# Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $n$
+# positions on turns it by $n$ times its rate, *wherever* it starts:
 #
 # $$\begin{pmatrix}\sin(\theta + \delta)\\ \cos(\theta + \delta)\end{pmatrix} =
 #   \begin{pmatrix}\cos\delta & \sin\delta\\ -\sin\delta & \cos\delta\end{pmatrix}
 #   \begin{pmatrix}\sin\theta\\ \cos\theta\end{pmatrix}$$
 #
-# So one matrix $R_k$, the same for all $t$, gives $\mathrm{PE}_{t+k} = R_k\,\mathrm{PE}_t$.
+# So one matrix $R_n$, the same for all $t$, gives $\mathrm{PE}_{t+n} = R_n\,\mathrm{PE}_t$.
 # "Three places further on" is something a linear layer can learn.
 
 
 # %%
 def turn(k, d_model):
-    """R_k: a small rotation for each pair of columns."""
+    """R_n: a small rotation for each pair of columns."""
     R = torch.zeros(d_model, d_model)
     for i in range(d_model // 2):
         delta = torch.tensor(k / 10_000 ** (2 * i / d_model))

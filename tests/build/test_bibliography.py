@@ -66,6 +66,19 @@ def test_the_page_in_docs_is_what_the_file_gives():
     assert written == page().text(), "run `python docs/make_bibliography.py`"
 
 
+def test_the_works_that_the_course_rests_on_are_cited_in_notebooks():
+    cited = page().citations()
+    for key in (
+        "bahdanau2015",
+        "luong2015",
+        "vaswani2017",
+        "elliott2016",
+        "cs224n",
+        "ist-practical",
+    ):
+        assert key in cited, f"{key} is cited nowhere"
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_no_citation_mark_is_left_in_a_built_notebook(path):
     for cell in nbformat.read(path, as_version=4).cells:
