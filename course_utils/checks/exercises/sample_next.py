@@ -19,8 +19,8 @@ LOGITS = np.array([2.4, 1.2, 0.5, -0.4, -1.0, -1.6, -2.2])
 V = len(LOGITS)
 QUESTIONS: dict[str, tuple[dict[str, float], int]] = {  # label: (named arguments, number of draws)
     "plain": ({}, 400),
-    "cold": ({"temperature": 0.4}, 300),
-    "hot": ({"temperature": 2.5}, 300),
+    "cold": ({"temperature": 0.4}, 800),
+    "hot": ({"temperature": 2.5}, 800),
     "top-k": ({"top_k": 3}, 400),
     "both": ({"temperature": 0.5, "top_k": 4}, 150),
     "one": ({"top_k": 1}, 8),
@@ -128,12 +128,13 @@ def manners(e: Evidence) -> None:
     kind = e.reply("plain").notes.get("kind", "")
     if kind != "int":
         raise Wrong(f"It should return an int, and returns {kind}.", "A tensor has .item().")
-    given = e.args("top-k")[0]
-    if differ(given, e.array("top-k", "after0", given.shape), 1e-9):
-        raise Wrong(
-            "Your function changes the logits it is given.",
-            "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
-        )
+    for label in ("top-k", "both"):  # with a temperature, too: dividing by 1 changes nothing
+        given = e.args(label)[0]
+        if differ(given, e.array(label, "after0", given.shape), 1e-9):
+            raise Wrong(
+                "Your function changes the logits it is given.",
+                "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
+            )
     follows(e, "no generator", "Without a generator the shares are wrong.", "")
 
 
