@@ -23,12 +23,13 @@ def command():
 @command.command()
 @click.argument("assignment")
 @COURSE
-def release(assignment, course):
+@click.option("--again", is_flag=True, help="Replace what is in the exchange.")
+def release(assignment, course, again):
     """Give ASSIGNMENT to nbgrader's exchange, for students to fetch."""
     from autograder.platforms.hub import release_assignment
 
     try:
-        release_assignment(course, assignment)
+        release_assignment(course, assignment, again)
     except CourseError as problem:
         raise click.ClickException(str(problem)) from None
     click.echo(f"{assignment} is in the exchange.")

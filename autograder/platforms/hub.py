@@ -24,8 +24,11 @@ from course_utils import register
 KEYS = ("timestamp.txt", "submission_secret.txt")
 
 
-def release_assignment(course: Path, assignment: str) -> None:
-    """Make the assignment in the course directory and give it to the exchange."""
+def release_assignment(course: Path, assignment: str, again: bool = False) -> None:
+    """Make the assignment in the course directory and give it to the exchange.
+
+    again: replace what is in the exchange; students who fetched it keep what they have.
+    """
     try:
         register.notebook(assignment)
     except KeyError as problem:
@@ -34,7 +37,11 @@ def release_assignment(course: Path, assignment: str) -> None:
     url = gradebook_url(course, None)
     with only_writer(course):
         prepare_course(course, assignment, url)
-    api = NbGraderAPI(config=exchange_settings(course, assignment))
+    config = exchange_settings(course, assignment)
+    if (inbound(config).with_name("outbound") / assignment).exists() and not again:
+        raise CourseError(f"{assignment} is in the exchange already. Say --again to replace it.")
+    config.ExchangeReleaseAssignment.force = again
+    api = NbGraderAPI(config=config)
     _report(api.release_assignment(assignment), f"{assignment} could not be released")
 
 

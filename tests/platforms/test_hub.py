@@ -82,7 +82,11 @@ def course(tmp_path):
 @pytest.mark.skipif(bool(why_unavailable()), reason="no box")
 def test_the_whole_way_through_the_exchange(course, tmp_path):
     root, exchange = course
-    assert "in the exchange" in run("hub", "release", ASSIGNMENT, "--course", root)
+    release = ["hub", "release", ASSIGNMENT, "--course", str(root)]
+    assert "in the exchange" in run(*release)
+    refused = CliRunner().invoke(main, release)
+    assert refused.exit_code == 1 and "--again" in refused.output
+    run(*release, "--again")
     ann, ben = (Student(name, tmp_path / "homes", exchange) for name in ("ann", "ben"))
     for student in (ann, ben):
         student.do(ExchangeFetchAssignment)
