@@ -19,8 +19,10 @@ from course_utils import register
 
 FILES = Path(__file__).with_name("files")
 # The course as the grader needs it: no sources with solutions, no collections of answers.
-CONTENTS = ("autograder", "course_utils", "notebooks", "pyproject.toml", "constraints.txt")
-CONTENTS += ("README.md", "LICENSE", "tools/install.py", "tools/environment.py")
+CONTENTS = (
+    *("autograder", "course_utils", "notebooks", "pyproject.toml", "constraints.txt"),
+    *("README.md", "LICENSE", "tools/install.py", "tools/environment.py"),
+)
 LEFT_OUT = {"autograder/source", "autograder/mutants", "autograder/reference"}
 GENERATED = ("__pycache__", ".egg-info", ".ipynb_checkpoints")
 # When students see the verdicts, in our words and in Gradescope's.

@@ -17,11 +17,8 @@ from tests.grading.handing_in import RIGHT
 pytestmark = pytest.mark.box
 WHY_NOT = {NAMESPACES: walls.why_unavailable(), OTHER_USER: other_user.why_unavailable()}
 # the second wall has no file system to fill: what is written is counted, and more is stopped
-COUNTED_FROM_OUTSIDE = {
-    "a disk filler": "output",
-    "a filler of /dev/shm": "output",
-    "a filler of inodes": "output",
-}
+# (on a busy machine its time may be up first)
+COUNTED_FROM_OUTSIDE = ("a disk filler", "a filler of /dev/shm", "a filler of inodes")
 # at the start of a line: a warning may quote the attacker's source
 FOUND = re.compile(r"^[\['\" ]*FOUND", re.M)
 WORD = secrets.token_hex(8)
@@ -87,11 +84,12 @@ def test_it_gets_no_points_and_finds_nothing(name, box, secret):
 @pytest.mark.parametrize("name", ENDED)
 def test_it_is_stopped_and_gets_no_points(name, box):
     status, answer = ENDED[name]
-    if box.wall == OTHER_USER:
-        status = COUNTED_FROM_OUTSIDE.get(name, status)
+    expected = (status,)
+    if box.wall == OTHER_USER and name in COUNTED_FROM_OUTSIDE:
+        expected = ("output", "timeout")
     grades = grade_answer(answer, box)
     assert grades.points == 0
-    assert status is None or grades.answers[0].box == status, grades.answers[0]
+    assert status is None or grades.answers[0].box in expected, grades.answers[0]
     # None of these ends by itself. How soon the box does it depends on how busy the machine is.
     assert grades.seconds < 20 * LIMITS.wall_seconds
     assert_nothing_is_left(box)
