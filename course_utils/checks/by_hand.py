@@ -59,7 +59,9 @@ def properties(shape: Shape, labels: tuple[str, ...], one_token: str) -> tuple[P
 
     return (
         Property(NUMBERS, 5, numbers_match),
-        Property(NO_PRODUCT, 4, no_product, needs=(NUMBERS,)),
+        # No points: what was multiplied is known only from the student's own process. The
+        # answer still does not pass with products, and the student is told.
+        Property(NO_PRODUCT, 0, no_product, needs=(NUMBERS,)),
         Property(SMALL, 0.5, one_token_works, needs=(NUMBERS,)),
         Property(UNCHANGED, 0.5, unchanged, needs=(NUMBERS,)),
     )
