@@ -64,7 +64,7 @@ def _mounted(kind: str, mounts: str) -> list[tuple[Path, set[str]]]:
 
 
 def _version_1(own: dict[str, str], mounts: str) -> dict[str, Path]:
-    places = {}
+    places: dict[str, Path] = {}
     for place, options in _mounted("cgroup", mounts):
         for name in ("memory", "pids"):
             if name in options and name in own:
@@ -97,7 +97,7 @@ def _why_not(places: dict[str, Path], version: int) -> str:
             if place == places["memory"] and not (trial / LIMITS[version][0]).exists():
                 return "it does not limit memory"
         except OSError as problem:
-            return problem.strerror
+            return problem.strerror or str(problem)
         finally:
             with contextlib.suppress(OSError):
                 trial.rmdir()

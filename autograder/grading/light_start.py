@@ -16,7 +16,8 @@ def main() -> None:
         bare = ModuleType("nbgrader")
         bare.__path__ = list(found.submodule_search_locations or ())
         sys.modules["nbgrader"] = bare
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment] - as if it were not installed
+    # as if it were not installed
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     from autograder.grading import reader_process
 
     reader_process.main()

@@ -142,6 +142,7 @@ def work(stream: socket.socket) -> None:
     setting: Setting | None = None
     with contextlib.suppress(EOFError, OSError):
         while True:
+            given: Any = None
             try:
                 kind, given = pickle.loads(received(stream))
                 if kind == "setting":
@@ -155,7 +156,7 @@ def work(stream: socket.socket) -> None:
             except Exception as problem:  # whatever one submission does: it is told, not lost
                 reply = packed({"failed": f"{type(problem).__name__} {problem}".strip()[:2000]})
             stream.sendall(reply)
-            given = reply = None
+            del given, reply
     os._exit(0)
 
 
