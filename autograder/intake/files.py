@@ -90,7 +90,8 @@ class Allowance:
 
 def unzip(data: bytes, name: str, depth: int, allowance: Allowance) -> list[Entry]:
     """The files in a student's zip, with their bytes, within what the student is still allowed."""
-    return list(_zip(io.BytesIO(data), name, f"{name}/", Opening(None), depth, allowance))
+    found = list(_zip(io.BytesIO(data), name, f"{name}/", Opening(None), depth, allowance))
+    return found or [Entry(name, problem=f"{PurePosixPath(name).name} has no files in it.")]
 
 
 @dataclass(frozen=True)
