@@ -48,6 +48,8 @@ def used_cells(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
 
 def without_dead_links(source: str) -> str:
     """Links to notebooks that the class does not use become plain words."""
+    if register.used() is None:  # a link that leads nowhere is then the author's mistake
+        return source
     used = {entry.name for entry in register.notebooks()}
     return LINK.sub(lambda found: found[0] if found[2] in used else found[1], source)
 
