@@ -739,6 +739,44 @@ written = [*answer.words, "</s>"][: len(answer.weights)]
 draw_attention(tokenise(slides_data.corpus.test.source[example.place]), written, answer.weights)
 
 # %% [markdown]
+# ### Try it: shuffle what it looks at
+#
+# Put the encoder's states into another order, change nothing else, and make one step. What do the weights
+# of this decoder do, and what do those of *your* attention? Guess for both, then run the cell below.
+
+# %%
+from course_utils.widgets import predict
+
+STAY, MOVE = "they stay where they are", "they move with the states"
+guess = predict("04 shuffled states", "Shuffled states: the weights of this decoder?", [STAY, MOVE])
+guess
+
+# %%
+from course_utils.data import START
+
+device = next(slides_model.parameters()).device
+order = torch.randperm(longest)
+with torch.no_grad():
+    source = torch.tensor(example.source, device=device)[:, None]
+    states, hidden = slides_model.eval().encode(source)
+    first = torch.tensor([START], device=device)
+    *_, before = slides_model.step(first, hidden, states)
+    *_, after = slides_model.step(first, hidden, states[order])
+display(guess.reveal(STAY if torch.allclose(before, after) else MOVE))
+
+if ready("single-query-attention"):
+    attention = SingleQueryScaledDotProductAttention(8, 8, 16)
+    query, states = torch.randn(1, 8), torch.randn(longest, 1, 16)
+    with torch.no_grad():
+        _, alpha = attention(query, states)
+        _, moved = attention(query, states[order])
+    print("your attention:", MOVE if torch.allclose(alpha[:, order], moved, atol=1e-6) else STAY)
+
+# %% [markdown]
+# Yours finds a word wherever it is, because the key belongs to the word. This decoder has learned *places*,
+# so a sentence with another word order finds it looking at the wrong ones.
+
+# %% [markdown]
 # ## Summary
 #
 # - One query, projected; one key and one value for each source word; scores over $\sqrt n$; a softmax.
