@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from autograder.nbgrader_parts.times import timetable
 
 # A spreadsheet takes a cell that starts with one of these for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+AFTER_SEMICOLON = re.compile(r"(;\s*)([=+\-@＝＋－＠])")
 ROSTER = "roster.csv"
 
 
@@ -249,8 +251,11 @@ EXPORTERS = {
 
 
 def harmless(value: str) -> str:
-    """A text that no spreadsheet runs: a formula gets an apostrophe in front."""
-    text = value.replace("\x00", "")
+    """A text that no spreadsheet runs: a formula gets an apostrophe in front.
+
+    In much of the world a spreadsheet splits at semicolons too, so what follows one may begin a cell.
+    """
+    text = AFTER_SEMICOLON.sub(r"\1'\2", value.replace("\x00", ""))
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 
