@@ -19,7 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder import bibliography, measured_prose
+from autograder import bibliography, measured_prose, symbols
 from autograder.cell_names import check_cell, exercise_of, rubric_cell
 from autograder.left_out import Needed, used_cells, without_dead_links
 from autograder.minutes import minutes_of
@@ -123,7 +123,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
         raise BuildError(
             f"{file}: the first cell should be markdown and start with a title (# ...)."
         )
-    references = _references_cells(file, cells)
+    references = [*_symbols_cells(file, entry.name, cells), *_references_cells(file, cells)]
     takes = minutes_of(entry.name, cells)
     whole: list[NotebookNode] = []
     for number, cell in enumerate(cells, 1):
@@ -311,6 +311,15 @@ def _setup_cell() -> NotebookNode:
 def _parameters_cell() -> NotebookNode:
     source = 'budget = "quick"  # "smoke": seconds, "quick": minutes, "full": the published figures'
     return new_code_cell(source, metadata={"tags": ["parameters", "setup"]})
+
+
+def _symbols_cells(file: str, name: str, cells: list[NotebookNode]) -> list[NotebookNode]:
+    """A table of the symbols in the notebook's formulas, if it has any."""
+    try:
+        met = symbols.check(name, [cell.source for cell in cells if cell.cell_type == "markdown"])
+    except symbols.SymbolError as problem:
+        raise BuildError(f"{file}: {problem}") from None
+    return [new_markdown_cell(f"## Symbols\n\n{symbols.table(name, met)}")] if met else []
 
 
 def _references_cells(file: str, cells: list[NotebookNode]) -> list[NotebookNode]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from nbformat import NotebookNode
 
 from autograder.cell_names import check_cell, rubric_cell
+from autograder.paths import SOURCES
 from course_utils import register
 
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -51,7 +52,9 @@ def without_dead_links(source: str) -> str:
     if register.used() is None:  # a link that leads nowhere is then the author's mistake
         return source
     used = {entry.name for entry in register.notebooks()}
-    return LINK.sub(lambda found: found[0] if found[2] in used else found[1], source)
+    # A link to what is no notebook of the course stays, for the build to refuse.
+    left_out = {path.stem for path in SOURCES.glob("*.py")} - used
+    return LINK.sub(lambda found: found[1] if found[2] in left_out else found[0], source)
 
 
 def _belongs(cell: NotebookNode, exercises: set[str]) -> bool:

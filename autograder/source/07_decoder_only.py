@@ -233,7 +233,7 @@ result.points
 # {{exercise shifted-targets}}
 #
 # `logits` is `[B, T, V]`, `tokens` is `[B, T]`: what went into the model. Return the mean
-# cross-entropy (natural logarithm) over all $B (T - 1)$ predictions, as a scalar tensor. As a loop:
+# cross-entropy (natural logarithm) over all `B * (T - 1)` predictions, as a scalar tensor. As a loop:
 #
 # ```python
 # losses = []
@@ -364,7 +364,7 @@ for temperature in (0.5, 1.0, 2.0):
 # A low temperature sharpens, a high one flattens. At $\tau \to 0$ drawing becomes greedy.
 #
 # Even unlikely tokens are drawn now and then, and there are many of them. **Top-k** leaves only the
-# $k$ largest logits in the game; all others get probability 0.
+# `k` largest logits in the game; all others get probability 0.
 
 
 # %%
@@ -815,10 +815,10 @@ if built and ready("gpt2-weights") and (gpt2 := public_gpt2(download=budget == "
 # | --- | --- | --- |
 # | **RNN** | one state $h$ | $h_t = f(h_{t-1}, x_t)$, $f$ nonlinear: step after step |
 # | **transformer** | all keys and values | attention to all of them |
-# | **state-space model (SSM)** | one state $h$ | $h_t = a \odot h_{t-1} + B x_t$, $\ y_t = \mathrm{Re}(C h_t)$: linear |
+# | **state-space model (SSM)** [@gu2022] | one state $h$ | $h_t = a \odot h_{t-1} + B x_t$, $\ y_t = \mathrm{Re}(C h_t)$: linear |
 #
 # The third is new here. Ours is *diagonal*: each entry of $h$ fades (and turns: the numbers are
-# complex) by its own factor $a_n$. As a loop:
+# complex) by its own factor in $a$. As a loop:
 
 # %%
 from course_utils.language_model import DiagonalSSM
@@ -844,7 +844,7 @@ with torch.no_grad():
 
 # %% [markdown]
 # So an SSM trains like a transformer, all positions at once, and writes like an RNN, from a state
-# of fixed size. (Mamba goes further: there $a$ and $B$ depend on the input, so that the model can
+# of fixed size. (Mamba [@gu2023] goes further: there $a$ and $B$ depend on the input, so that the model can
 # choose what to keep. Ours cannot.)
 
 # %% [markdown]

@@ -240,7 +240,7 @@ if ready("grouped-queries"):
 # $10^{10}$ per head, though the result has only $T \times d_v$. Can we go through the keys
 # **block by block**, and forget each block?
 #
-# The sum $\sum_s e^{z_s} v_s$ is easy: add up block by block. But $e^{z_s}$ overflows unless the largest
+# The sum $\sum_s \exp(z_s)\, v_s$ is easy: add up block by block. But $\exp(z_s)$ overflows unless the largest
 # score is subtracted first, and the largest may come last:
 
 # %%
@@ -250,14 +250,14 @@ print("with:", torch.exp(scores - scores.max()))
 
 # %% [markdown]
 # The way out: subtract the largest score **so far**. When a larger one comes, what was added up before is too
-# large by a known factor, $e^{\text{old} - \text{new}}$: multiply by it, and go on. Three things are
+# large by a known factor, $\exp(\text{old} - \text{new})$: multiply by it, and go on. Three things are
 # kept for each query, however long the text is:
 #
 # | kept | meaning |
 # | --- | --- |
 # | `largest` $m$ | the largest score so far; $-\infty$ at the start |
-# | `total` $\ell$ | $\sum_s e^{z_s - m}$ over the keys so far |
-# | `summed` $o$ | $\sum_s e^{z_s - m}\, v_s$ over the keys so far |
+# | `total` $\ell$ | $\sum_s \exp(z_s - m)$ over the keys so far |
+# | `summed` $o$ | $\sum_s \exp(z_s - m)\, v_s$ over the keys so far |
 #
 # In the end the output is $o / \ell$. Number by number, for one query:
 
