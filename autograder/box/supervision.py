@@ -201,7 +201,11 @@ class Supervision:
     def _ended_by(self, number: int, shown: str) -> Outcome:
         used_up = self.seconds > self.limits.cpu_seconds - 1
         if number == signal.SIGKILL and not used_up:
-            return self._killed(shown)
+            # the first process of a pid namespace can't kill itself; elsewhere a submission can
+            if self.wall == NAMESPACES or self.out_of_memory:
+                return self._killed(shown)
+            said = "Python itself was ended by SIGKILL: by the answer, or by the machine."
+            return Outcome("crashed", None, said, shown)
         if number in (signal.SIGXCPU, signal.SIGKILL):
             said = f"It was stopped after {self.limits.cpu_seconds} s of computing."
             return Outcome("timeout", None, said, shown)
