@@ -357,7 +357,7 @@ for sharpness in (1, 5, 50):
 # A comparison is worth something if its rows differ in **one** thing. Here all have the same sizes, the same
 # data, the same 30 epochs and the same join $\tanh(W_c\,[c_t; s_t])$ with the same $s_t$; only the score differs.
 # The last row has no softmax: the scores are the weights, and nothing keeps their sum at one. Three seeds
-# each, which took us about an hour, so they are stored:
+# each; they take long to train, so they are stored:
 
 # %%
 scores = {}
@@ -371,9 +371,9 @@ results({}, scores, "score", "stored")
 # Read the ranges before the means. Scores that compare query and key let the decoder *find* its place. Linear
 # scores must *count* to it, from the decoder's state alone, and here counting is enough:
 # {{claim:linear-scores-count.strings}} of the strings. Dividing by $\sqrt{D}$ costs strings here
-# ({{claim:scaled-learns-later.scaled range}} against {{claim:scaled-learns-later.dot range}}): smaller scores
-# make softer weights, and the model must first learn larger states. That is no verdict on the scale, which
-# notebook 05 needs for another reason. Without the softmax
+# ({{claim:scaled-learns-later.scaled range}} against {{claim:scaled-learns-later.dot range}}): a possible
+# reason is that smaller scores make softer weights until the states have grown; we did not test it. It is no
+# verdict on the scale, which notebook 05 needs for another reason. Without the softmax
 # {{claim:scaled-learns-later.no_softmax range}} of the strings are right, about as many as without attention
 # ({{claim:scaled-learns-later.none range}}).
 
