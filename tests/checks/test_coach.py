@@ -133,6 +133,8 @@ WORKED = {
     "single-query-attention": [1 / ROOT, softmax(1 / ROOT, 0)],
     "self-attention": [1 / ROOT, softmax(1 / ROOT, 0)],
     "positional-encoding": [np.sin(1), np.cos(1), np.sin(0.01), np.cos(0.01)],
+    "attention-with-scores": [softmax(1, 0)],
+    "online-softmax": [np.exp(-1), 1 + np.exp(-1), softmax(1, 2)],
     "sample-next": [softmax(2, 1, 0), softmax(1, 0.5, 0), softmax(2, 1)],
 }
 
