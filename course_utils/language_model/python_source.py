@@ -51,10 +51,10 @@ def standard_library(library: str | Path | None = None) -> Texts:
     import torch.nn.modules
 
     files = sorted(Path(torch.nn.modules.__file__).parent.glob("*.py"))
-    held_out, train = files[::8], [f for i, f in enumerate(files) if i % 8]
+    train = [file for i, file in enumerate(files) if i % 8]
     return Texts(
-        b"".join(f.read_bytes() for f in train),
-        b"".join(f.read_bytes() for f in held_out),
+        b"".join(file.read_bytes() for file in train),
+        b"".join(file.read_bytes() for file in files[::8]),
         f"{library} has no Python source, so the source of PyTorch's modules is used instead. "
         "Your figures will differ from those in the text.",
     )

@@ -1,5 +1,7 @@
 """rotate: each pair of numbers is turned by an angle that grows with its position."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, differ, same
@@ -14,7 +16,7 @@ from course_utils.checks.layer_checks import (
 )
 from course_utils.checks.wire import Ask
 
-SIZES = {  # label: shape of x, named arguments
+SIZES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # label: shape of x, named arguments
     "main": ((2, 3, 5, 6), {}),
     "goes on": ((2, 2, 4, 8), {"first": 7}),
     "other base": ((1, 2, 6, 4), {"base": 40.0}),
