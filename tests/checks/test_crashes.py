@@ -21,7 +21,7 @@ class DotProdAttention(nn.Module):
         return query * states, None
 """
 # no input of theirs is a tensor with axes that have names
-WITHOUT_TENSORS = {"collapse-blanks", "beam-search"}
+WITHOUT_TENSORS = {"collapse-blanks", "beam-search", "gpt2-weights"}
 
 
 def verdict_on(source: str, exercise: str = "dot-prod-attention"):

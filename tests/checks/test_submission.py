@@ -43,10 +43,10 @@ def test_work_that_is_not_saved_is_said_with_its_cell(run):
 
 
 def test_an_answer_that_a_scratch_cell_overwrites_is_said_with_the_line():
-    answer = "Q = 1\nK = [[1, 2]]\nV = 3\nP = 4\nZ = 5"
-    history = ["", answer, "print(K)", "for K in range(3):\n    pass", "x = 1"]
+    answer = "Q = 1\nP = [[1, 2]]\nZ = 5"
+    history = ["", answer, "print(P)", "for P in range(3):\n    pass", "x = 1"]
     (sentence,) = submission.overwritten(NUMBERS, history)
-    assert sentence.startswith("`K` got another value in cell [3]: `for K in range(3):`.")
+    assert sentence.startswith("`P` got another value in cell [3]: `for P in range(3):`.")
     assert list(submission.overwritten(NUMBERS, [*history, answer])) == []
 
 
@@ -57,7 +57,7 @@ def test_a_definition_that_is_written_again_overwrites_nothing():
 
 
 def test_names_inside_functions_are_not_the_answers():
-    history = ["", "Q = K = V = P = Z = 1", "def f():\n    K = 2\n    return K"]
+    history = ["", "Q = P = Z = 1", "def f():\n    P = 2\n    return P"]
     assert list(submission.overwritten(NUMBERS, history)) == []
 
 
