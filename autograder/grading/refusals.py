@@ -41,6 +41,8 @@ def refusal(exercise_id: str, sources: Iterable[str]) -> str:
 def with_refusals(judged: Judged, sources: Iterable[str]) -> Judged:
     """The verdict once the text of the answer was read too."""
     sources = list(sources)
+    if judged.box != "ok" and not judged.verdict.points:
+        return judged  # how it ended says more
     said = refusal(judged.exercise, sources)
     if said:
         verdict = judge.failed_verdict(judged.exercise, said)
