@@ -101,6 +101,11 @@ def test_every_text_belongs_to_a_checked_exercise_and_is_complete(exercise_id):
     assert set(texts["forms"]) <= {"einsum", "fused", "loop", "query-first"}
 
 
+def test_every_exercise_has_texts_but_the_hunt_for_a_bug():
+    without = {e.id for e in register.exercises() if e.checked} - set(WITH_TEXTS)
+    assert without == {"find-the-bug"}  # its evidence is the help
+
+
 def test_every_mistake_of_a_topic_is_one_that_some_check_names():
     known = {
         m.name for e in register.exercises() if e.checked for m in judge.load(e.id).misconceptions
@@ -135,6 +140,7 @@ WORKED = {
     "positional-encoding": [np.sin(1), np.cos(1), np.sin(0.01), np.cos(0.01)],
     "attention-with-scores": [softmax(1, 0)],
     "online-softmax": [np.exp(-1), 1 + np.exp(-1), softmax(1, 2)],
+    "rotary-positions": [np.cos(1), np.sin(1), -np.cos(2), np.sin(2)],
     "sample-next": [softmax(2, 1, 0), softmax(1, 0.5, 0), softmax(2, 1)],
 }
 
