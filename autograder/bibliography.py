@@ -1,7 +1,11 @@
-"""The works that the course borrows from: one file, cited in the sources as [@key].
+"""The works that the course borrows from, in one file, and their citations in the sources.
 
-The file is CSL-JSON, which reference managers import. The build turns [@vaswani2017] into a link
-and closes the notebook with a list of what it cites.
+The file is CSL-JSON, which reference managers import. The build makes links of citations and closes
+the notebook with a list of what it cites:
+
+    [@luong2015]                ([Luong et al., 2015](…)), behind what was borrowed
+    [@luong2015; @post2018]     ([Luong et al., 2015](…); [Post, 2018](…))
+    @[luong2015]                [Luong et al. (2015)](…), as a part of the sentence
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("bibliography.json")
-CITATION = re.compile(r"\[@([\w-]+)\]")
+CITATION = re.compile(r"\[(@[\w-]+(?:;\s*@[\w-]+)*)\]|@\[([\w-]+)\]")
 
 
 class UnknownWork(Exception):
@@ -32,23 +36,31 @@ class Work:
     address: str
 
     @property
-    def label(self) -> str:
-        """How the text mentions it: "Luong et al., 2015", or the title where no author is named."""
-        if not self.authors:
-            return self.title
+    def names(self) -> str:
+        """Whom to name: one author, two, or the first and "et al."; the title where there is none."""
         if len(self.authors) > 2 or "et al." in self.authors:
-            names = f"{self.authors[0]} et al."
-        else:
-            names = " and ".join(self.authors)
-        return f"{names}, {self.year}" if self.year else names
+            return f"{self.authors[0]} et al."
+        return " and ".join(self.authors) or self.title
+
+    @property
+    def label(self) -> str:
+        """The name in brackets: "Luong et al., 2015"."""
+        return f"{self.names}, {self.year}" if self.year else self.names
+
+    @property
+    def mention(self) -> str:
+        """The name in a sentence: "Luong et al. (2015)"."""
+        return f"{self.names} ({self.year})" if self.year else self.names
+
+    def link(self, words: str) -> str:
+        return f"[{words}]({self.address})" if self.address else words
 
     @property
     def reference(self) -> str:
         """The line in a list of references, as Markdown."""
         names = ", ".join(self.authors)
         who = f"{names} ({self.year}). " if names and self.year else f"{names}. " if names else ""
-        title = f"[{self.title}]({self.address})" if self.address else self.title
-        return f"{who}{title}. *{self.published}*."
+        return f"{who}{self.link(self.title)}. *{self.published}*."
 
 
 @cache
@@ -78,18 +90,24 @@ def work(key: str) -> Work:
 
 
 def fill_in(text: str) -> str:
-    """The text with each citation as a link to the work, or as its name where it has no address."""
+    """The text with its citations as links, or as names where a work has no address."""
 
-    def link(match: re.Match) -> str:
-        cited = work(match.group(1))
-        return f"[{cited.label}]({cited.address})" if cited.address else cited.label
+    def replace(match: re.Match) -> str:
+        if match[2]:
+            return work(match[2]).link(work(match[2]).mention)
+        listed = [work(key) for key in _keys(match)]
+        return f"({'; '.join(entry.link(entry.label) for entry in listed)})"
 
-    return CITATION.sub(link, text)
+    return CITATION.sub(replace, text)
+
+
+def _keys(citation: re.Match) -> list[str]:
+    return [citation[2]] if citation[2] else re.findall(r"@([\w-]+)", citation[1])
 
 
 def cited(text: str) -> list[Work]:
     """The works that a text cites, each once, by name and year."""
-    keys = dict.fromkeys(CITATION.findall(text))
+    keys = {key: None for citation in CITATION.finditer(text) for key in _keys(citation)}
     return sorted((work(key) for key in keys), key=lambda w: (w.label.lower(), w.title))
 
 

@@ -23,7 +23,7 @@ PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.S)
 
 
 def fill(words: str) -> str | None:
-    """What stands for `claim:...` or `given:...`; None if the words are neither.
+    """What replaces `claim:...` or `given:...`; None if the words are neither.
 
     A claim or a figure that does not exist raises LookupError with a sentence.
     """

@@ -47,7 +47,7 @@ def style() -> Markup:
 
 
 def page_from(template: str, **values: Any) -> str:
-    """A page of ours: one file with its style inside."""
+    """One of our pages: one file with its style inside."""
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
     environment.filters["counted"] = counted
     return environment.get_template(template).render(

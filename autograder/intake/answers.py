@@ -53,7 +53,9 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
     if any(cell.kind != "code" for cell in changed):
         work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
     if any(is_retagged(cell, place) for cell in owned):
-        work.repairs.append(f"{place.name}: its nbgrader marks were changed; the release's stand.")
+        work.repairs.append(
+            f"{place.name}: its nbgrader marks were changed; those of the release are used."
+        )
     wanted = place.own
     elsewhere = [part for part in loose if part.reading.defines & wanted]
     parts = [(cell.index, cell.source) for cell in different]
@@ -155,7 +157,9 @@ def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] 
     if any(cell.kind == "code" for cell in changed):
         work.repairs.append(f"{place.name}: the written answer was a code cell; it is text again.")
     if any(is_retagged(cell, place) for cell in owned):
-        work.repairs.append(f"{place.name}: its nbgrader marks were changed; the release's stand.")
+        work.repairs.append(
+            f"{place.name}: its nbgrader marks were changed; those of the release are used."
+        )
     below = _text_below(work, owned)
     if below:
         work.repairs.append(

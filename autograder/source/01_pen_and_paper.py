@@ -257,7 +257,7 @@ attention_editor(X=fresh.X, W_Q=fresh.W_Q, W_K=fresh.W_K, W_V=fresh.W_V)
 # ## 3 The same, with columns
 #
 # Many texts write vectors as **columns** and put the matrix on the left: $q = A_q h$. The task below
-# does too; it is from [@eecs182-discussion]. This notebook
+# does too; it is from @[eecs182-discussion]. This notebook
 # otherwise writes **rows**, $q = x W_Q$. The two say the same when $W_Q = A_q^\top$. Nothing is
 # deep about it, but mix them up and every score is wrong.
 #
@@ -449,7 +449,7 @@ if ready("attention-by-hand"):
 # ## 6 What a query can do
 #
 # Now the other way round: the keys are fixed, and you choose the query. (The four tasks follow
-# [@cs224n].) There are $m$ keys of size
+# @[cs224n].) There are $m$ keys of size
 # $d$. They are **orthonormal**: each has length 1, and $k_i \cdot k_j = 0$ for $i \neq j$. With the
 # weights $\alpha$ and the output $o$:
 #

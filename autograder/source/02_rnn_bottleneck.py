@@ -79,7 +79,7 @@ one_to_one()
 
 # %% [markdown]
 # Two things go wrong. The answer may have **another length** than the question, and it may come in
-# **another order**. So we use two RNNs ([@sutskever2014]; [@cho2014]). The **encoder** reads everything first. The **decoder**
+# **another order**. So we use two RNNs [@sutskever2014; @cho2014]. The **encoder** reads everything first. The **decoder**
 # then writes, one token per step, and reads at each step what it wrote before.
 
 # %%
@@ -93,7 +93,7 @@ encoder_decoder()
 # %% [markdown]
 # ## 2 The task
 #
-# It comes from [@eecs182-homework], as do most questions here. `<U>` asks for upper case, `<L>` for lower case. The model works character by character. A batch holds
+# It comes from @[eecs182-homework], as do most questions here. `<U>` asks for upper case, `<L>` for lower case. The model works character by character. A batch holds
 # numbers; all its texts have one length, so nothing needs a mask.
 #
 # In training the decoder does not read its own answers but the right ones, one step late. This is
@@ -314,8 +314,8 @@ for name, found in probes.items():
 #
 # A vector of floating-point numbers has no limit that we could run into: 32 numbers of 32 bits have room
 # for 1,024 bits, and six characters with their task token need at most 36. To see a limit, we must build one. So let the encoder
-# pass on exactly **n bits**, each +1 or -1, in training (with a straight-through gradient
-# [@bengio2013]) and in testing, and let the text be $L$ symbols
+# pass on exactly **n bits**, each +1 or -1, in training and in testing. (Gradients pass straight
+# through, as in @[bengio2013].) Let the text be $L$ symbols
 # from an alphabet of $A = 16$, all equally likely and independent of each other. A symbol then carries
 # $\log_2 16 = 4$ bits, and nobody can guess it from its neighbours.
 #
@@ -425,7 +425,7 @@ context = sum(a * v for a, v in zip(weights, values))
 print("scores", scores, "weights", [round(a, 3) for a in weights], "context", context)
 
 # %% [markdown]
-# Only step 1 is a choice. Three scores that were used for translation ([@luong2015]; [@bahdanau2015]):
+# Only step 1 is a choice. Three scores that were used for translation [@luong2015; @bahdanau2015]:
 #
 # | score | $e(q, k_s)$ | looks at |
 # | --- | --- | --- |
@@ -516,7 +516,7 @@ if ready("attention-with-scores"):
         tell(f"length {length:2}:", rounded(accuracy(attentive, task, length)))
 
 # %% [markdown]
-# The vanilla RNN that failed at length 8 does length 16 as well: five runs of ours got
+# The vanilla RNN that failed at length 8 does length 16 as well: our five runs got
 # {{claim:taken-apart.long range}} of the characters. (In the smoke budget yours is hardly trained.) The map
 # shows where it looked: a row for each character it wrote, a column for each token it had read.
 
@@ -847,7 +847,7 @@ if ready("attention-with-scores", "positions"):
     display(results(counted, stored, "keys that hold only positions", budget))
 
 # %% [markdown]
-# The recurrent encoder is not bound to positions. Five seeds of ours, trained on 4 to 16 characters with
+# The recurrent encoder is not bound to positions. Our five seeds, trained on 4 to 16 characters with
 # attention, without a blank and with one: the share of texts without any mistake.
 
 # %%

@@ -35,7 +35,7 @@ _ = torch.manual_seed(0)
 # %% [markdown]
 # ## 1 The task: say it backwards
 #
-# The task is from [@ist-practical]. The source is a string over the letters a, b, c and d. The target is the same string, last
+# The task is from @[ist-practical]. The source is a string over the letters a, b, c and d. The target is the same string, last
 # letter first. It is easy to say, and hard for an RNN: the first letter that the decoder must
 # write is the *last* one it read, and the last one it must write is the one it read *first*.
 
@@ -89,7 +89,7 @@ for line in ("abacadabacc", "ddddddccccccaaaa", "abcdabcdabcdabcdabcd"):
 # ## 2 Dot-product attention
 #
 # The encoder computes a state for *every* letter, and the model throws all but the last away.
-# Attention keeps them ([@bahdanau2015]; this form is from [@luong2015]). At each step the decoder's output $s_t$, the **query**, looks at all the
+# Attention keeps them [@bahdanau2015]. This form of it is from @[luong2015]. At each step the decoder's output $s_t$, the **query**, looks at all the
 # **states** $h_1 \dots h_S$:
 #
 # | step | equation | shape for one query |
@@ -269,7 +269,7 @@ if ready("dot-prod-attention"):
 # ### BEGIN SOLUTION
 # The anti-diagonal, or a line next to it: step t needs the letter at position S - t + 1, so the
 # largest weight moves from the last columns to the first. Many peaks are one column to the right of the
-# anti-diagonal: {{claim:map-beside.next_state}} of the rows in three seeds of ours after 12 epochs, with
+# anti-diagonal: {{claim:map-beside.next_state}} of the rows in our three seeds after 12 epochs, with
 # {{claim:map-beside.letters low}} of the letters right or more. That is no bug: state h_{s+1} has read letter
 # s too. The map need not be sharp everywhere, since neighbouring states can serve, and where letters repeat
 # several states carry the same answer.

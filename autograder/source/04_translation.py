@@ -120,7 +120,7 @@ draw_attention(german, english, gold, title="which words belong together")
 #   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(7)$$
 #
 # The **decoder** is a GRU that reads what it has written so far. It starts from the whole sentence,
-# and looks at the source after each step, as in [@luong2015]:
+# and looks at the source after each step, as in @[luong2015]:
 #
 # $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
 #   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$

@@ -124,7 +124,7 @@ print("batch = direct:", torch.allclose(as_batch, feed_forward(x), atol=1e-6))
 # %% [markdown]
 # ### Residual and norm
 #
-# Two things keep deep stacks trainable ([@he2016]; [@ba2016]).
+# Two things keep deep stacks trainable [@he2016; @ba2016].
 #
 # - The **residual**: a sublayer *adds* to its input, `x + sublayer(x)`. Nothing is lost on the way,
 #   and gradients have a direct path down.

@@ -844,7 +844,7 @@ with torch.no_grad():
 
 # %% [markdown]
 # So an SSM trains like a transformer, all positions at once, and writes like an RNN, from a state
-# of fixed size. (Mamba [@gu2023] goes further: there $a$ and $B$ depend on the input, so that the model can
+# of fixed size. (Mamba, by @[gu2023], goes further: there $a$ and $B$ depend on the input, so that the model can
 # choose what to keep. Ours cannot.)
 
 # %% [markdown]

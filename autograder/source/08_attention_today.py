@@ -34,7 +34,7 @@ from IPython.display import display
 # | --- | --- |
 # | a learned position for each place: the text ends where the table ends | **rotary positions** [@su2021] |
 # | the cache: a key and a value per token, layer and head | **grouped queries** [@ainslie2023] |
-# | a table of weights, as large as the text is long, squared | **blocks**, with an online softmax [@milakov2018], [@dao2022] |
+# | a table of weights, as large as the text is long, squared | **blocks**, with an online softmax [@milakov2018; @dao2022] |
 
 # %% [markdown]
 # ## 1 Rotary positions

@@ -21,13 +21,24 @@ def page():
 
 def test_a_citation_becomes_a_link_with_author_and_year():
     assert bibliography.fill_in("As in [@vaswani2017].") == (
-        "As in [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762)."
+        "As in ([Vaswani et al., 2017](https://arxiv.org/abs/1706.03762))."
+    )
+    assert bibliography.fill_in("As in @[vaswani2017].") == (
+        "As in [Vaswani et al. (2017)](https://arxiv.org/abs/1706.03762)."
+    )
+
+
+def test_several_citations_share_one_pair_of_brackets():
+    both = bibliography.fill_in("Shown twice [@post2018; @jain2019].")
+    assert both == (
+        "Shown twice ([Post, 2018](https://arxiv.org/abs/1804.08771); "
+        "[Jain and Wallace, 2019](https://arxiv.org/abs/1902.10186))."
     )
 
 
 def test_two_authors_are_both_named_and_a_document_without_address_is_no_link():
     assert bibliography.work("press2017").label == "Press and Wolf, 2017"
-    assert bibliography.fill_in("From [@eecs182-discussion].") == "From Sahai, 2023."
+    assert bibliography.fill_in("From @[eecs182-discussion].") == "From Sahai (2023)."
 
 
 def test_a_citation_of_an_unknown_work_fails_the_build_with_its_file(tmp_path, monkeypatch):

@@ -174,7 +174,7 @@ exercise = Check(
         Misconception(
             "one-norm-for-all",
             "self.norm1 is used for every sublayer.",
-            "Each sublayer has a norm of its own.",
+            "Each sublayer has its own norm.",
         ),
         Misconception(
             "residual-from-the-norm",

@@ -56,7 +56,7 @@ def answer_of(e: Evidence, name: str) -> Answer:
     if name in reply.notes:
         raise Wrong(
             reply.notes[name],
-            "When the editor says Solved, a line stands under the matrices: copy it to your answer.",
+            "When the editor says Solved, there is a line under the matrices: copy it to your answer.",
         )
     found = {}
     for part in CHALLENGES[name].may_edit:
@@ -278,7 +278,7 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "as-it-starts",
-            "A challenge stands in your answer as it starts: nothing in it was changed.",
+            "One challenge in your answer is as it starts: nothing in it was changed.",
             "Copy its line when the editor says Solved.",
             as_it_starts,
         ),
@@ -290,7 +290,7 @@ exercise = Check(
         ),
         Misconception(
             "under-another-name",
-            "An answer stands under the name of another challenge: it reaches that one's goal.",
+            "An answer has the name of another challenge: it reaches that one's goal.",
             "Look at the name between the quotes of each line.",
             under_another_name,
         ),
@@ -314,7 +314,7 @@ exercise = Check(
         ),
         Misconception(
             "mask-turned",
-            "Your mask is the running mean's, turned round.",
+            "Your mask is the running mean's, inverted or transposed.",
             "Row t sees the values from v1 to vt: 1 is seen, 0 is hidden; a row is a query.",
             mask_turned,
         ),

@@ -174,7 +174,7 @@ exercise = Check(
         Misconception(
             "one-norm-for-all",
             "self.norm1 is used for both sublayers.",
-            "Each sublayer has a norm of its own: norm2 belongs to the feed-forward network.",
+            "Each sublayer has its own norm: norm2 belongs to the feed-forward network.",
         ),
         Misconception(
             "residual-from-the-norm",

@@ -75,7 +75,7 @@ exercise = Check(
         ),
         Misconception(
             "each-column-its-own-rate",
-            "A sine and its cosine have different angles: every column has a rate of its own.",
+            "A sine and its cosine have different angles: every column has its own rate.",
             "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d).",
         ),
         Misconception(

@@ -42,7 +42,7 @@ def one_hot_matches(e: Evidence) -> None:
             expected,
             got,
             e.tolerance(label),
-            "The ones do not stand where they should.",
+            "The ones are not where they should be.",
             "Row t has its 1 in column t, and t counts from 0.",
             ("position t", "column"),
         )

@@ -38,7 +38,7 @@ exercise = typed_exercise(
         NearMiss(
             "own-value",
             "This is the value of state 2 itself; look at which score is largest.",
-            "Argmax picks the key with the largest score, wherever it stands.",
+            "Argmax picks the key with the largest score, wherever it is.",
         ),
         NearMiss(
             "mean-of-values",

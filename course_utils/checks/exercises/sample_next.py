@@ -307,7 +307,7 @@ exercise = Check(
         Misconception(
             "top-k-one-more",
             "One token too many is kept.",
-            "Sorted from the largest, the k-th best stands at place k - 1.",
+            "Sorted from the largest, the k-th best is at place k - 1.",
             shares_of("top-k-one-more", TOP_K, "top-k"),
         ),
         Misconception(
