@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.box import Box, Limits, why_unavailable
+from autograder.box import Box, Limits, Outcome, why_unavailable
 from autograder.grading.clean import OWN_OUTPUT, clean_notebook
 from autograder.grading.grade import Task, draw_seeds, grade
 from autograder.grading.releases import release_notebook
@@ -114,9 +114,9 @@ def test_the_same_seeds_give_the_same_verdict(box):
 
 def test_a_box_that_fails_gives_nobody_a_grade():
     class Broken:
-        def run(self, job):
-            from autograder.box import Outcome
+        limits = Limits()
 
+        def run(self, job):
             return Outcome("refused", None, "no namespaces today", "")
 
     seeds = draw_seeds(["weighted-average", "dot-prod-attention"])
