@@ -135,7 +135,8 @@ def right_arrays(outputs, ask: Ask) -> dict[str, np.ndarray]:
 
 def slopes(outputs, ask: Ask) -> np.ndarray:
     """The derivative of sum(upstream * outputs) along each argument's direction."""
-    step, found = 1e-5, []
+    # So small that hardly ever a ReLU has its corner in between, and well above rounding.
+    step, found = 1e-7, []
     for index, direction in enumerate(ask.options["directions"]):
         sides = []
         for sign in (1, -1) if direction is not None else ():

@@ -47,3 +47,15 @@ def test_what_ships_about_the_bugs_does_not_spell_the_answers_out():
     shipped = Path(judge.__file__).parents[1] / "transformer"
     assert not (shipped / "bugs.py").exists()
     assert "nn.Module" not in (shipped / "suspects.py").read_text(encoding="utf-8")
+
+
+def test_the_oracle_takes_its_slopes_between_the_corners_of_a_relu():
+    """Drawn with this seed, a unit of the feed-forward network changes its sign within 1e-5."""
+    from autograder.oracles.blocks import slopes
+    from autograder.oracles.decoder_layer import outputs
+    from course_utils.checks.exercises.decoder_layer import asks
+
+    (ask,) = (a for a in asks(np.random.default_rng(877)) if "directions" in a.options)
+    at_rest, towards = slopes(outputs, ask)
+    assert at_rest == pytest.approx(-4.259886, abs=1e-4)
+    assert towards == pytest.approx(1.606541, abs=1e-4)
