@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from autograder.solutions import solution
 from course_utils.checks import judge
 from course_utils.notebook import judge_here
