@@ -364,7 +364,8 @@ for W_Q, W_K, W_V in heads:
     joined.append(maps[-1] @ values)
 
 Z_total = torch.cat(joined, dim=1) @ W_O  # [4, 2] and [4, 2] side by side, times [4, 3]
-practice.show(Z_1=joined[0], Z_2=joined[1], W_O=W_O, Z_total=Z_total)
+practice.show(Z_1=joined[0], Z_2=joined[1])
+practice.show(W_O=W_O, Z_total=Z_total)
 
 # %% [markdown]
 # Two heads, two maps. In head 2 a score is proportional to the product of two sums. It is large when

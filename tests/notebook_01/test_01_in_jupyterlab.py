@@ -68,8 +68,8 @@ def test_the_notebook_as_handed_out_runs_to_the_end_without_an_error(page, scree
     page.screenshot(path=screenshots / "notebook_01_top.png")
     errors = page.locator('[data-mime-type="application/vnd.jupyter.error"]')
     assert errors.count() == 0, errors.all_inner_texts()
-    assert page.locator(LIVE).count() == 9
-    assert "0 of 3 points" in verdict(page, "single-query-numbers")
+    assert page.locator(LIVE).count() == 10
+    assert "0 of 2 points" in verdict(page, "single-query-numbers")
     checked = sum(e.points for e in register.exercises("01_pen_and_paper") if e.checked)
     assert f"0 of {checked:g} points" in page.locator(".jp-OutputArea").last.inner_text()
 
@@ -123,11 +123,11 @@ def test_a_wrong_answer_is_named_and_a_right_one_gets_its_points(page, screensho
     write(page, "probabilities = [", UNSCALED)
     said = verdict(page, "single-query-numbers")
     cell(page, 'check("single-query-numbers")').screenshot(path=screenshots / "01_wrong.png")
-    assert "Your scores are not scaled" in said and "0 of 3 points" in said
+    assert "Your scores are not scaled" in said and "0 of 2 points" in said
     write(page, "probabilities = [", RIGHT)
     said = verdict(page, "single-query-numbers")
     cell(page, 'check("single-query-numbers")').screenshot(path=screenshots / "01_right.png")
-    assert "everything is right (3 of 3 points)" in said
+    assert "everything is right (2 of 2 points)" in said
 
 
 def test_a_function_is_judged_by_what_its_query_does(page, screenshots):

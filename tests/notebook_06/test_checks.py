@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from autograder.solutions import solution
 from course_utils.checks import judge
@@ -58,7 +57,9 @@ def test_the_oracle_takes_its_slopes_between_the_corners_of_a_relu():
     from autograder.oracles.decoder_layer import outputs
     from course_utils.checks.exercises.decoder_layer import asks
 
-    (ask,) = (a for a in asks(np.random.default_rng(877)) if "directions" in a.options)
-    at_rest, towards = slopes(outputs, ask)
-    assert at_rest == pytest.approx(-4.259886, abs=1e-4)
-    assert towards == pytest.approx(1.606541, abs=1e-4)
+    found = [
+        slopes(outputs, ask)
+        for ask in asks(np.random.default_rng(877))
+        if "directions" in ask.options
+    ]
+    assert any(np.allclose(pair, [-4.259886, 1.606541], atol=1e-4) for pair in found)
