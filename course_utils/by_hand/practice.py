@@ -497,7 +497,7 @@ def _symbol(name: str) -> str:
     letter, _, rest = name.partition("_")
     if not rest:
         return letter
-    if rest.endswith("2"):
+    if rest.endswith("2") and rest != "2":  # W_Q2 is head 2's W_Q; Z_2 is the second Z
         return rf"{letter}_{rest[:-1]}^{{(2)}}"
     return rf"{letter}_{{{rest}}}"
 

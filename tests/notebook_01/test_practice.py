@@ -125,3 +125,8 @@ def test_any_number_can_be_looked_at(number):
 def test_a_question_that_does_not_exist_names_those_that_do():
     with pytest.raises(ValueError, match="single-query, self-attention, two-heads, columns"):
         practice.practise("three-heads", 1)
+
+
+def test_a_second_matrix_and_the_matrix_of_a_second_head_are_both_valid_tex():
+    assert practice._symbol("Z_2") == "Z_{2}"
+    assert practice._symbol("W_Q2") == "W_Q^{(2)}"
