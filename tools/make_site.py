@@ -116,6 +116,7 @@ def to_read(
             continue
         if cell.cell_type == "markdown":
             cell.source = BADGE.sub(r"[Open this notebook in Google Colab](\1)\n\n", cell.source)
+            cell.source = cell.source.replace("](../docs/", "](../guides/")
         else:
             known = cell.id in hidden or cell.id in outputs or "nbgrader" in cell.metadata
             missing += not known

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from course_utils.figures.bottleneck_plots import curves, table, tables_of_positions
+from course_utils.figures.bottleneck_plots import curves, table
 from course_utils.figures.drawing import drawing, text
 from course_utils.figures.encoder_decoder import encoder_decoder, one_to_one
 from course_utils.figures.joined_masks import draw_masks
@@ -34,7 +34,6 @@ FIGURES = {
     "slides": slides_diagram,
     "masks": lambda: draw_masks(["der", "hund"], ["<s>", "the", "dog"]),
     "gradients": lambda: gradient_plot([2, 4], {"before": [[1, 2], [1, 2]], "after": [[2, 1]] * 2}),
-    "tables": lambda: tables_of_positions([[1.0]], [[0.0, 1.0]]),
     "curves": lambda: curves({"a": [0.1, 0.9]}, [1, 2], x_label="x", y_label="y of a curve"),
 }
 

@@ -116,7 +116,7 @@ def test_a_box_that_fails_gives_nobody_a_grade():
     class Broken:
         limits = Limits()
 
-        def run(self, job):
+        def run(self, job, seconds):
             return Outcome("refused", None, "no namespaces today", "")
 
     seeds = draw_seeds(["weighted-average", "dot-prod-attention"])

@@ -243,7 +243,7 @@ def test_thousands_of_scrambled_cells_are_not_all_compared(monkeypatch):
     hostile = solved(release, {})
     hostile.cells = [c for c in hostile.cells if c.metadata.get("nbgrader", {}).get("solution")]
     texts = [c.source for c in release.cells if c.cell_type == "markdown" and len(c.source) > 200]
-    for number in range(2000):
+    for number in range(1800):
         text = texts[number % len(texts)]
         scrambled = "".join(rng.sample(text, len(text)))
         hostile.cells.append(nbformat.v4.new_markdown_cell(scrambled))

@@ -250,7 +250,7 @@ def test_menus_of_the_explorers_change_their_pictures(page):
         ("softmax", "d", "1", "A useful gradient"),
         ("position", "Base", "10", "Pair 0"),
         ("attention_row", "Show", "3 walks", "walks looks at"),
-        ("bottleneck", "Accuracy on", "training", "training accuracy"),
+        ("bottleneck", "Message", "8 bits", "keep the first"),
         ("beam", "Step", "2 of 9", "hypotheses at step 2"),
     ):
         area = cell(page, name)
