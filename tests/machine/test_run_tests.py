@@ -1,6 +1,7 @@
 """`make test` is quiet when all is well, and shows everything of a step that failed."""
 
 import sys
+from fnmatch import fnmatch
 
 import pytest
 
@@ -54,3 +55,11 @@ def test_a_step_that_fails_shows_its_output_and_the_next_steps_still_run(run):
 
 def test_make_test_leaves_no_step_of_make_test_all_out():
     assert [name for name, _ in run_tests.steps()] == [name for name, _ in run_tests.steps(True)]
+
+
+def test_no_folder_of_tests_is_passed_over(request):
+    """pytest leaves out folders by their names, "build" among them, unless it is told otherwise."""
+    passed_over = request.config.getini("norecursedirs")
+    for path in (run_tests.ROOT / "tests").rglob("test_*.py"):
+        folders = path.relative_to(run_tests.ROOT).parts[:-1]
+        assert not any(fnmatch(name, pattern) for name in folders for pattern in passed_over), path
