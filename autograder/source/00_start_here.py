@@ -17,9 +17,9 @@
 # - write a module of PyTorch, with layers that can learn,
 # - keep your work, and hand in a notebook.
 #
-# The course expects that you have met tensors, a linear layer and the training of a small network. The
-# [prerequisites](../docs/prerequisites.md) have a test of ten minutes, and where to read up on what is
-# missing.
+# The course assumes that you have met tensors, linear layers and the training of a small network. Not
+# sure? The page on [prerequisites](../docs/prerequisites.md) has a ten-minute self-test, and tells you
+# where to read up.
 
 # %% [markdown]
 # ## 1 Is everything here?
