@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
+import shutil
 import sqlite3
+import subprocess
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
 
 from autograder.course_files import CourseError
 from autograder.grading.archive import FOLDER
 
 KEPT = 10
+DUMP_SECONDS = 300
+say = logging.getLogger(__name__).warning  # without a handler, a line on stderr
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -23,24 +31,24 @@ def folder(course: Path) -> Path:
     return course / FOLDER / "backups"
 
 
-def backups(course: Path) -> list[Path]:
-    """The copies there are, oldest first."""
-    return sorted(folder(course).glob("gradebook-*.db"))
+def backups(course: Path, kind: str = "db") -> list[Path]:
+    """The copies there are, oldest first; those of PostgreSQL are of the kind "sql"."""
+    return sorted(folder(course).glob(f"gradebook-*.{kind}"))
 
 
 def back_up(course: Path, url: str) -> Path | None:
     """Copy the gradebook unless the newest copy is the same; the last ten copies are kept.
 
-    None where there is nothing to copy: no gradebook yet, or one in another database, which has its
-    own backups. Raises CourseError for a damaged gradebook.
+    None where there is nothing to copy, or no way to do it, which one sentence then says. Raises
+    CourseError for a damaged gradebook, and where a copy in SQLite fails.
     """
     path = sqlite_path(url)
-    if path is None or not path.is_file() or path.stat().st_size == 0:
+    if path is None:
+        return _dump(course, url)
+    if not path.is_file() or path.stat().st_size == 0:
         return None
     check(course, path)
-    target = folder(course) / f"gradebook-{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%f}.db"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_suffix(".unfinished")
+    unfinished = _unfinished(course)
     try:
         with closing(sqlite3.connect(path)) as book, closing(sqlite3.connect(unfinished)) as copy:
             book.backup(copy)
@@ -50,14 +58,80 @@ def back_up(course: Path, url: str) -> Path | None:
             f"{path.name} can't be copied before it is written ({problem}), so nothing was "
             "changed. Close what uses it, or free some disk space, and try again."
         ) from None
-    there = backups(course)
-    if there and _digest(there[-1]) == _digest(unfinished):
+    return _keep(course, unfinished, "db")
+
+
+def _unfinished(course: Path) -> Path:
+    target = folder(course) / f"gradebook-{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%f}.unfinished"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _keep(course: Path, unfinished: Path, kind: str) -> Path:
+    """Give a finished copy its name, unless the newest one has the same content."""
+    there = backups(course, kind)
+    if there and _digest(there[-1]) == _digest(unfinished, kind):
         unfinished.unlink()
         return there[-1]
-    unfinished.rename(target)
-    for old in backups(course)[:-KEPT]:
+    target = unfinished.rename(unfinished.with_suffix(f".{kind}"))
+    for old in backups(course, kind)[:-KEPT]:
         old.unlink()
     return target
+
+
+def _dump(course: Path, url: str) -> Path | None:
+    """A copy of a gradebook on a server, by PostgreSQL's own program, where it is installed."""
+    address = make_url(url)
+    if address.get_backend_name() != "postgresql":
+        say(
+            "No backup of the gradebook was made: it is in a database that only its own programs "
+            f"can copy ({address.get_backend_name()}), so make one with those."
+        )
+        return None
+    # what pg_dump is told can be read by everybody on this machine, so the password is not in it
+    password = address.password or address.query.get("password")
+    query = {name: value for name, value in address.query.items() if name != "password"}
+    place = URL.create(
+        "postgresql",
+        address.username,
+        host=address.host,
+        port=address.port,
+        database=address.database,
+        query=query,
+    ).render_as_string()
+    by_hand = f"`pg_dump --clean --if-exists --file=gradebook.sql {place}`"
+    program = shutil.which("pg_dump")
+    if program is None:
+        say(
+            "No backup of the gradebook was made: pg_dump is not installed here (`apt install "
+            f"postgresql-client`), so run {by_hand} on a machine that has it."
+        )
+        return None
+    secret = {"PGPASSWORD": str(password)} if password else {}
+    unfinished = _unfinished(course)
+    line = [program, "--no-password", "--clean", "--if-exists", "--no-owner", "--no-privileges"]
+    try:
+        done = subprocess.run(
+            [*line, f"--file={unfinished}", place],
+            env={**os.environ, **secret},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DUMP_SECONDS,
+            check=False,
+        )
+        problem = done.stderr.decode(errors="replace") if done.returncode else ""
+        failed = done.returncode != 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        failed, problem = True, str(error)
+    if failed:
+        unfinished.unlink(missing_ok=True)
+        why = " ".join(problem.split())[:300].rstrip(". ")
+        say(f"No backup of the gradebook was made ({why}); make one yourself with {by_hand}.")
+        return None
+    if "\nCREATE TABLE " not in unfinished.read_text(encoding="utf-8", errors="replace"):
+        unfinished.unlink()  # the gradebook has not been made yet
+        return None
+    return _keep(course, unfinished, "sql")
 
 
 def check(course: Path, path: Path) -> None:
@@ -99,9 +173,18 @@ def _is_sound(path: Path) -> bool:
     return False
 
 
-def _digest(path: Path) -> str:
-    """Of the content: SQLite's file has a counter in it that changes with every copy."""
+def _digest(path: Path, kind: str = "") -> str:
+    """Of the content: SQLite's file has a counter in it that changes with every copy.
+
+    Newer versions of pg_dump put a random word at both ends.
+    """
     digest = hashlib.sha256()
+    if (kind or path.suffix.removeprefix(".")) == "sql":
+        with open(path, "rb") as lines:
+            for raw in lines:
+                if not raw.startswith((b"\\restrict ", b"\\unrestrict ")):
+                    digest.update(raw)
+        return digest.hexdigest()
     with closing(sqlite3.connect(path)) as book:
         for line in book.iterdump():
             digest.update(line.encode())

@@ -9,19 +9,21 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from autograder.box import why_unavailable
+from autograder.cli import main
+from autograder.nbgrader_parts import backups
 from autograder.nbgrader_parts.database import with_driver
 from autograder.whole_class.grade_class import Options, grade_class
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, NO_TANH, RIGHT, hand_in, submission
 
 pytestmark = [
-    pytest.mark.box,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces"),
     pytest.mark.skipif(shutil.which("initdb") is None, reason="PostgreSQL is not installed"),
 ]
+needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
 
 
 @pytest.fixture
@@ -62,6 +64,8 @@ def server(tmp_path):
         process.wait(30)
 
 
+@needs_box
+@pytest.mark.box
 def test_a_class_is_graded_into_postgresql_and_again(server, tmp_path):
     folder, course = tmp_path / "in", tmp_path / "course"
     hand_in(folder, "ann", submission(RIGHT))
@@ -78,3 +82,96 @@ def test_a_class_is_graded_into_postgresql_and_again(server, tmp_path):
             for student in ("ann", "bob")
         }
     assert points["ann"] == 8 and 0 < points["bob"] < 8
+
+
+@pytest.fixture
+def graded(server, tmp_path):
+    """A course whose gradebook is on the server, with one student in it."""
+    course = tmp_path / "course"
+    course.mkdir()
+    with Gradebook(with_driver(server)) as book:
+        book.add_student("ann", first_name="Ann")
+    return course
+
+
+def rename(server, name):
+    with Gradebook(with_driver(server)) as book:
+        book.update_or_create_student("ann", first_name=name)
+
+
+def names(server):
+    with Gradebook(with_driver(server)) as book:
+        return [student.first_name for student in book.students]
+
+
+def test_the_last_ten_states_of_a_gradebook_in_postgresql_are_kept_and_none_twice(server, graded):
+    first = backups.back_up(graded, server)
+    assert first is not None and backups.back_up(graded, server) == first
+    for number in range(backups.KEPT + 2):
+        rename(server, f"Ann {number}")
+        backups.back_up(graded, server)
+    kept = backups.backups(graded, "sql")
+    assert len(kept) == backups.KEPT and first not in kept
+    assert not list(backups.folder(graded).glob("*.unfinished"))
+
+
+def test_every_command_makes_one_and_psql_brings_it_back(server, graded, caplog):
+    done = CliRunner().invoke(main, ["report", "--course", str(graded), "--db", server])
+    assert "No backup" not in done.output + caplog.text
+    (copy,) = backups.backups(graded, "sql")
+    rename(server, "Somebody Else")
+    restored = subprocess.run(
+        ["psql", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={copy}", server],
+        capture_output=True,
+        check=False,
+    )
+    assert restored.returncode == 0, restored.stderr
+    assert names(server) == ["Ann"]
+
+
+def test_without_pg_dump_one_sentence_says_so_and_how_to_make_a_backup(
+    server, graded, monkeypatch, caplog
+):
+    monkeypatch.setattr(backups.shutil, "which", lambda program: None)
+    secret = server.replace("grader@", "grader:s3cret@")
+    assert backups.back_up(graded, secret) is None
+    (said,) = caplog.messages
+    assert said.startswith("No backup of the gradebook was made: pg_dump is not installed here")
+    assert f"`pg_dump --clean --if-exists --file=gradebook.sql {server}`" in said
+    assert "s3cret" not in said
+    assert not backups.folder(graded).exists()
+
+
+def test_a_pg_dump_that_fails_leaves_nothing_behind_and_says_why(graded, caplog):
+    assert backups.back_up(graded, "postgresql+psycopg2://grader@127.0.0.1:1/grades") is None
+    (said,) = caplog.messages
+    assert "No backup of the gradebook was made (pg_dump: error: connection to server" in said
+    assert "make one yourself with `pg_dump" in said and "psycopg2" not in said
+    assert not list(backups.folder(graded).iterdir())
+
+
+def test_the_password_reaches_pg_dump_and_is_on_no_command_line(tmp_path, monkeypatch, caplog):
+    program = tmp_path / "bin" / "pg_dump"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\nfor a; do case $a in --file=*) out=${a#--file=};; esac; done\n"
+        f'echo "$@ $PGPASSWORD" > {tmp_path}/called\n'
+        "printf '\\\\restrict %s\\nCREATE TABLE x ();\\n' $$ > \"$out\"\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    for url in (
+        "postgresql://t:s3cret@db/g",
+        "postgresql://t@db/g?password=s3cret&sslmode=require",
+    ):
+        first = backups.back_up(tmp_path / "course", url)
+        assert first == backups.back_up(tmp_path / "course", url)  # the random word is no change
+        *arguments, password = (tmp_path / "called").read_text().split()
+        assert password == "s3cret" and "s3cret" not in " ".join(arguments)
+        assert arguments[-1] in ("postgresql://t@db/g", "postgresql://t@db/g?sslmode=require")
+    assert not caplog.messages
+
+
+def test_another_database_is_said_to_have_no_backup(tmp_path, caplog):
+    assert backups.back_up(tmp_path, "mysql://teacher@db/grades") is None
+    assert "No backup of the gradebook was made" in caplog.text
