@@ -1,7 +1,7 @@
-"""Writes what the README takes from registers: `python tools/readme_tables.py`.
+"""Fills in the parts of the README that come from registers: `python tools/readme_tables.py`.
 
-The table of notebooks comes from the register of exercises. A measured figure is written between
-two comments, the first of which names it in the register of claims: claim:NAME.FIGURE FORM.
+The table of notebooks comes from the register of exercises. A measured figure goes between two
+comments, the first of which gives its name in the register of claims: claim:NAME.FIGURE FORM.
 """
 
 import re
@@ -19,15 +19,15 @@ FIGURE = re.compile(r"(<!--claim:([^>]+?)-->).*?(<!--/-->)")
 
 def table() -> str:
     lines = [
-        "| notebook | minutes | points | afterwards you can | grew out of |",
-        "| --- | --- | --- | --- | --- |",
+        "| notebook | minutes | points | afterwards you can |",
+        "| --- | ---: | ---: | --- |",
     ]
     for n in register.notebooks():
         extra = sum(e.points for e in register.exercises(n.name) if e.extra)
         points = f"{register.points(n.name):g}" + (f" + {extra:g}" if extra else "")
         lines.append(
             f"| [{n.name[:2]} · {n.title}](notebooks/{n.name}.ipynb) | {minutes(n.name)} | {points} | "
-            f"{n.objectives} | {n.origin} |"
+            f"{n.objectives} |"
         )
     return "\n".join(lines) + "\n"
 
