@@ -1,4 +1,4 @@
-"""The ready-made routes through the course, by name."""
+"""The ready-made routes through the course."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from course_utils import register
 
 @dataclass(frozen=True)
 class Route:
-    """Which notebooks, and whether only the exercises that later notebooks build on.
+    """A choice of notebooks, with all of their exercises or only the core ones.
 
-    `which` says the same for people; an empty tuple of notebooks means all.
+    `about` and `which` describe the choice to people.
     """
 
     name: str
@@ -31,7 +31,7 @@ ROUTES = (
     ),
     Route(
         "Two weeks",
-        "Two sessions a week. From pen and paper to self-attention; the transformer is shown.",
+        "Two sessions per week, from pen and paper to self-attention; the transformer is only shown.",
         (
             "00_start_here",
             "01_pen_and_paper",
@@ -40,13 +40,13 @@ ROUTES = (
             "05_self_attention",
         ),
         True,
-        "core exercises; 02 as homework",
+        "core exercises only, with 02 as homework",
     ),
     Route(
         "The whole course",
-        "A notebook a week, in this order.",
+        "One notebook per week, in this order.",
         tuple(entry.name for entry in register.notebooks()),
         False,
-        "all exercises, the extra credit included",
+        "all exercises, including extra credit",
     ),
 )

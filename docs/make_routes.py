@@ -1,9 +1,10 @@
-"""Writes docs/routes.md from the register: `python docs/make_routes.py`."""
+"""Write docs/routes.md from the register: `python docs/make_routes.py`."""
 
+import math
 from pathlib import Path
 
-from autograder.minutes import minutes
-from autograder.routes import ROUTES
+from autograder.minutes import ROUNDED_TO, minutes
+from autograder.routes import ROUTES, Route
 from course_utils import register
 
 HERE = Path(__file__).parent
@@ -13,12 +14,14 @@ def text() -> str:
     lines = [
         "# Routes through the course",
         "",
-        "This page is written by `python docs/make_routes.py` from the register.",
-        "[Before you begin](prerequisites.md) says what students should know, with a test.",
+        "How long each notebook takes, what it teaches, and what a shorter course can leave out. To",
+        "give a class one of these routes, name it in `course.toml`: see the",
+        "[instructors' guide](instructors.md#choose-what-your-class-uses). What students should know",
+        "beforehand is in [Before you begin](prerequisites.md), which includes a short test.",
         "",
         "## The notebooks",
         "",
-        "| notebook | after it you can | minutes | points | core | grew out of |",
+        "| notebook | afterwards you can | minutes | points | core | grew out of |",
         "| --- | --- | ---: | ---: | ---: | --- |",
     ]
     for entry in register.notebooks():
@@ -31,19 +34,21 @@ def text() -> str:
     total = sum(minutes(entry.name) for entry in register.notebooks())
     lines += [
         "",
-        f"Together about {total / 60:.0f} hours. Minutes are the reading (200 words per minute, "
-        "code included) and all exercises, without waiting for a training. *Core* are the points of the exercises that later "
-        "notebooks build on; a short course may leave out the others. The last column names the "
-        "teaching material that the exercises grew out of: see the [bibliography](bibliography.md).",
+        f"About {total / 60:.0f} hours in total. The minutes cover reading (200 words per minute, code "
+        "included) and all exercises, but not the time that training takes. The *core* points belong "
+        "to exercises that later notebooks build on; a short course can leave out the others. The "
+        "last column names the teaching material that the exercises grew out of, which the "
+        "[bibliography](bibliography.md) describes.",
+        "",
+        "<!-- This page is written by `python docs/make_routes.py` from the register. -->",
         "",
     ]
     for route in ROUTES:
         names = route.notebooks
-        together = sum(map(minutes, names))
         lines += [
             f"## {route.name}",
             "",
-            f"{route.about} {_together(together)}: {route.which}.",
+            f"{route.about} About {_in_hours(minutes_of_route(route))}: {route.which}.",
             "",
         ]
         for name in names:
@@ -63,7 +68,19 @@ def _points(notebook: str) -> tuple[float, float, float]:
     return sum(e.points for e in exercises) - extra, core, extra
 
 
-def _together(minutes: int) -> str:
+def minutes_of_route(route: Route) -> int:
+    """Without the exercises that the route leaves out, rounded up like those of a notebook."""
+    left_out = [
+        exercise.minutes
+        for name in route.notebooks
+        for exercise in register.exercises(name)
+        if route.core_only and not exercise.core
+    ]
+    needed = sum(map(minutes, route.notebooks)) - sum(left_out)
+    return ROUNDED_TO * math.ceil(needed / ROUNDED_TO)
+
+
+def _in_hours(minutes: int) -> str:
     hours, rest = divmod(minutes, 60)
     return f"{hours} hours {rest} minutes" if rest else f"{hours} hours"
 

@@ -1,8 +1,9 @@
 """What the guides promise apart from commands: links, routes, licences, the student's two lines."""
 
+import importlib
 import re
 import shutil
-import sys
+from dataclasses import replace
 
 import pytest
 
@@ -48,12 +49,20 @@ def test_every_message_that_the_instructors_guide_quotes_is_one_that_the_code_pr
         assert all(part.strip() in code for part in message.split("…")), message
 
 
-def test_the_routes_are_what_the_register_says():
-    sys.path.insert(0, str(DOCS))
-    try:
-        import make_routes
-    finally:
-        sys.path.remove(str(DOCS))
+@pytest.fixture
+def make_routes(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("make_routes")
+
+
+def test_a_route_of_core_exercises_counts_no_minutes_of_the_others(make_routes):
+    route = next(route for route in make_routes.ROUTES if route.core_only)
+    everything = make_routes.minutes_of_route(replace(route, core_only=False))
+    others = [e.minutes for n in route.notebooks for e in register.exercises(n) if not e.core]
+    assert 0 <= make_routes.minutes_of_route(route) - (everything - sum(others)) < 5 < sum(others)
+
+
+def test_the_routes_are_what_the_register_says(make_routes):
     assert (DOCS / "routes.md").read_text(encoding="utf-8") == make_routes.text()
     for entry in register.notebooks():
         assert entry.title in make_routes.text()
