@@ -106,7 +106,7 @@ def _fill_in(text: str, chosen: choices.Choices) -> str:
         for n in register.notebooks()
         if n.name in build.names()
     ]
-    table = "| notebook | minutes | points | you learn to |\n| --- | --- | --- | --- |\n"
+    table = "| notebook | minutes | points | afterwards you can |\n| --- | --- | --- | --- |\n"
     project, first = _project(), register.notebooks()[0]
     opened = f"[{first.name[:2]} · {first.title}](notebooks/{first.name}.ipynb)"
     text = text.replace("{{first}}", opened)
