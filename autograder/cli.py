@@ -1,4 +1,4 @@
-"""The command `autograder`: every module of autograder/commands is one command of it."""
+"""The command line `autograder`: every module in autograder/commands is one of its commands."""
 
 import importlib
 import pkgutil
@@ -8,13 +8,13 @@ import click
 
 from autograder import commands
 
-# jsonschema would otherwise build 38 grammars for addresses that no notebook contains, which
-# takes over a second of every command.
+# Otherwise jsonschema builds 38 grammars for addresses that no notebook contains, which takes more
+# than a second in every command.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 class Commands(click.Group):
-    """Imports a command only when it is called, so that each starts quickly."""
+    """Import a command only when it is called, so that each starts quickly."""
 
     def list_commands(self, ctx):
         return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(commands.__path__))
@@ -29,4 +29,4 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-course")
 def main():
-    """Build, hand out, grade and report on the attention course."""
+    """Build and hand out the attention course, grade it, and report on a class."""

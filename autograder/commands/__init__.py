@@ -1,1 +1,1 @@
-"""One module for each command of `autograder`, each with a click command called `command`."""
+"""One module per command of `autograder`; each has a click command called `command`."""

@@ -1,13 +1,14 @@
-"""autograder build: make the notebooks from their sources."""
+"""autograder build: build the notebooks from their sources."""
 
 import click
 
 from autograder import build
+from autograder.wording import counted
 
 
-@click.command(name="build")
+@click.command(name="build", short_help="Build the notebooks from their sources.")
 @click.argument("names", nargs=-1)
-@click.option("--check", is_flag=True, help="Change nothing; fail if notebooks/ is stale.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if notebooks/ is out of date.")
 def command(names: tuple[str, ...], check: bool):
     """Build notebooks/ (or only NAMES) from autograder/source/."""
     try:
@@ -23,4 +24,4 @@ def command(names: tuple[str, ...], check: bool):
         raise click.ClickException(str(problem)) from None
     if problems:
         raise click.ClickException("\n".join(problems))
-    click.echo(f"{len(built)} notebooks are what their sources build.")
+    click.echo(f"Up to date: {counted(len(built), 'notebook')}.")

@@ -1,4 +1,4 @@
-"""autograder check: the verdict on one exercise in some files."""
+"""autograder check: judge one exercise in one or more files."""
 
 import json
 from dataclasses import asdict
@@ -13,22 +13,28 @@ from course_utils import register
 from course_utils.checks import panel
 
 
-@click.command(name="check")
+@click.command(name="check", short_help="Judge one exercise in one or more files.")
 @click.argument("exercise")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @click.option(
-    "--seed", "seeds", type=int, multiple=True, help="Seeds to use in place of fresh ones."
+    "--json", "as_json", is_flag=True, help="Print one JSON object per file, each on one line."
+)
+@click.option(
+    "--seed",
+    "seeds",
+    type=int,
+    multiple=True,
+    help="Use this seed instead of fresh ones (may be repeated).",
 )
 @click.option("--unsafe", is_flag=True, help="Run the code without isolation.")
 def command(exercise, files, as_json, seeds, unsafe):
-    """Check EXERCISE in FILES: a .py with the answer, or a notebook."""
+    """Judge EXERCISE in FILES: Python files with the answer, or notebooks."""
     try:
         entry = register.exercise(exercise)
     except KeyError as problem:
         raise click.ClickException(problem.args[0]) from None
     if not entry.checked:
-        raise click.ClickException(f"{exercise} is a written answer: a person marks it.")
+        raise click.ClickException(f"{exercise} is a written answer, which a person marks.")
     try:
         for path, judged in check_files(exercise, files, seeds or None, unsafe):
             if as_json:

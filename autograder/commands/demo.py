@@ -1,4 +1,4 @@
-"""autograder demo: a class to try everything on."""
+"""autograder demo: an invented class to try everything on."""
 
 import os
 import random
@@ -10,20 +10,34 @@ import click
 from autograder.course_files import CourseError
 
 
-@click.command(name="demo")
+@click.command(name="demo", short_help="Invent a class to try everything on, and grade it.")
 @click.argument("folder", type=click.Path(path_type=Path), default="demo_course")
-@click.option("--students", type=click.IntRange(5, 2000), default=30, show_default=True)
+@click.option(
+    "--students",
+    type=click.IntRange(5, 2000),
+    default=30,
+    show_default=True,
+    help="How many students to invent.",
+)
 @click.option(
     "--assignment",
     "wanted",
     multiple=True,
-    help="Only this assignment (may be repeated); default: 03 and 04.",
+    help="Only this assignment (may be repeated; default: 03 and 04).",
 )
-@click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
-@click.option("--seed", type=int, default=0, help="Another class with the same students.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=lambda: os.cpu_count() or 1,
+    help="How many submissions to grade at a time.  [default: one per core]",
+)
+@click.option("--seed", type=int, default=0, help="Change it to get another class.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
 def command(folder, students, wanted, jobs, seed, unsafe):
-    """Make a course directory in FOLDER with a class in it, grade it, and say where to look."""
+    """Make a course directory in FOLDER with an invented class, and grade it.
+
+    The command also writes the report and the feedback, and tells you where to look.
+    """
     from autograder.box import BoxUnavailable
     from autograder.commands.grade import outcome
     from autograder.instructor import demo
@@ -39,7 +53,9 @@ def command(folder, students, wanted, jobs, seed, unsafe):
         for kind in dict.fromkeys(file.kind for file in files):
             click.echo(f"  {sum(file.kind == kind for file in files):3} {kind}")
         shown, known = demo.misconceptions_shown(files), demo.known_misconceptions(assignments)
-        click.echo(f"  with {len(shown)} of the {len(known)} misconceptions that the checks know.")
+        click.echo(
+            f"  They show {len(shown)} of the {len(known)} misconceptions that the checks know."
+        )
         for name in assignments:
             click.echo(f"Grading {name} …")
             options = Options(
@@ -61,7 +77,7 @@ def command(folder, students, wanted, jobs, seed, unsafe):
 
 
 def pages(folder, assignments) -> None:
-    """Report and feedback, by the commands that an instructor uses."""
+    """Write report and feedback with the commands that an instructor uses."""
     from autograder.commands import feedback, report
 
     for name in assignments:
@@ -78,7 +94,7 @@ def tell(folder, assignments, seconds) -> None:
         ("the students' files", folder / "handed_in"),
     ):
         click.echo(f"  {what:21} {where}")
-    click.echo("\nAnd go on with:")
+    click.echo("\nThen try:")
     for line in (
         f"cd {folder}",
         "autograder mark                               # the written answers",

@@ -1,4 +1,4 @@
-"""autograder export: grades for Canvas, Moodle or a spreadsheet, whole or by exercise."""
+"""autograder export: grades for Canvas, Moodle or a spreadsheet, in total or per exercise."""
 
 from pathlib import Path
 
@@ -12,13 +12,27 @@ from autograder.nbgrader_parts.exporters import EXPORTERS
 from autograder.wording import counted
 
 
-@click.command(name="export")
+@click.command(name="export", short_help="Write grades for Canvas, Moodle or a spreadsheet.")
 @click.argument("assignments", nargs=-1)
-@click.option("--format", "kind", type=click.Choice(sorted(EXPORTERS)), required=True)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(sorted(EXPORTERS)),
+    required=True,
+    help="The system that will read the file; exercises has one column per exercise.",
+)
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
-@click.option("--db", help="The gradebook's address, if not the course's own.")
-@click.option("--roster", type=click.Path(path_type=Path), help="Ids and sections of the LMS.")
-@click.option("--to", type=click.Path(path_type=Path), help="The file to write.")
+@click.option("--db", help="The gradebook's address, if it is not the course's own.")
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="The students' ids and sections in the LMS (default: roster.csv of the course).",
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="The file to write (default: grades_FORMAT.csv of the course).",
+)
 @click.option(
     "--title",
     "titles",
@@ -26,11 +40,9 @@ from autograder.wording import counted
     metavar="ASSIGNMENT=TITLE",
     help="What the LMS calls an assignment, such as '03_attention=Attention (98765)'.",
 )
-@click.option(
-    "--missing-as-zero", is_flag=True, help="0, not a blank, for students who submitted nothing."
-)
+@click.option("--missing-as-zero", is_flag=True, help="Give 0 to students who submitted nothing.")
 def command(assignments, kind, course, db, roster, to, titles, missing_as_zero):
-    """Write the grades of ASSIGNMENTS (all if none is named) as a file that an LMS imports."""
+    """Write the grades of ASSIGNMENTS (default: all) to a file that an LMS can import."""
     try:
         opened = open_course(course, db)
         # what is given here wins over the course's own settings
@@ -50,7 +62,7 @@ def command(assignments, kind, course, db, roster, to, titles, missing_as_zero):
         f"Wrote {done.path}: {counted(done.students, 'student')}, {', '.join(done.assignments)}."
     )
     if done.waiting:
-        click.echo(f"Written answers not marked yet: in {counted(done.waiting, 'submission')}.")
+        click.echo(f"Written answers not yet marked: in {counted(done.waiting, 'submission')}.")
 
 
 def _named(titles: tuple[str, ...]) -> dict[str, str]:

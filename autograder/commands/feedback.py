@@ -1,4 +1,4 @@
-"""autograder feedback: a page for each student."""
+"""autograder feedback: one page per student."""
 
 import click
 
@@ -17,13 +17,13 @@ from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.wording import counted
 
 
-@click.command(name="feedback")
+@click.command(name="feedback", short_help="Write a page for every student.")
 @click.argument("assignment")
 @click.option("--student", "students", multiple=True, help="Only this student (may be repeated).")
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
-@click.option("--db", help="The gradebook's address, if not the course's own.")
+@click.option("--db", help="The gradebook's address, if it is not the course's own.")
 def command(assignment, students, course, db):
-    """Write a page for everybody who handed in ASSIGNMENT, and zips to send them back with."""
+    """Write a page for everybody who handed in ASSIGNMENT, and zips for Canvas and Moodle."""
     from autograder.instructor.feedback import pages_of, write_feedback
     from autograder.instructor.send_back import pack
 
@@ -37,7 +37,7 @@ def command(assignment, students, course, db):
                     require_student(gradebook, student)
             refresh_penalties(gradebook, own_settings(opened.root), [assignment], opened.root)
         pages = write_feedback(opened, assignment, students)
-        # the zips always hold everybody's pages, also when only one was written anew
+        # the zips always contain everybody's pages, even if only one was rewritten
         there = {s: page for s, page in pages_of(opened, assignment).items() if s in records}
         sent = pack(opened, assignment, there, records, roster_of(opened))
     except (CourseError, RosterError) as problem:
@@ -52,7 +52,7 @@ def command(assignment, students, course, db):
 
 
 def tell(sent, records, pages) -> None:
-    """How the pages reach their students, and who has work that nobody could grade."""
+    """Report how the pages reach their students, and how many could not be graded."""
     from autograder.instructor.send_back import UPLOAD
 
     for one in sent.zips:
@@ -62,10 +62,10 @@ def tell(sent, records, pages) -> None:
         )
     if sent.by_hand is not None:
         click.echo(
-            f"Not reached by a zip: {counted(sent.unreached, 'student')}, in {sent.by_hand}."
+            f"Not reached by a zip: {counted(sent.unreached, 'student')}, listed in {sent.by_hand}."
         )
     unread = sum(student in records and not records[student].graded for student in pages)
     if unread:
         click.echo(
-            f"{counted(unread, 'page')} for work that could not be graded: what to do is on it."
+            f"{counted(unread, 'page')} for work that could not be graded, with advice on what to do."
         )

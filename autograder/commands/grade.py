@@ -1,4 +1,4 @@
-"""autograder grade: grade a whole class, in parallel, into nbgrader's gradebook."""
+"""autograder grade: grade a whole class in parallel and store it in nbgrader's gradebook."""
 
 import gc
 import json
@@ -12,7 +12,7 @@ import click
 from autograder.wording import counted
 
 
-@click.command(name="grade")
+@click.command(name="grade", short_help="Grade a whole class.")
 @click.argument("assignment")
 @click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -20,21 +20,19 @@ from autograder.wording import counted
     type=click.Path(path_type=Path),
     default=Path("."),
     show_default=True,
-    help="The course directory with gradebook and autograded notebooks.",
+    help="The course directory, with the gradebook and the graded notebooks.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     default=lambda: os.cpu_count() or 1,
-    help="Submissions graded side by side.  [default: one for each core]",
+    help="How many submissions to grade at a time.  [default: one per core]",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A dask scheduler: tls://host:port.")
+@click.option("--without-tls", is_flag=True, help="Accept a scheduler without TLS on this machine.")
+@click.option("--db", metavar="URL", help="The gradebook's address, if it is not the course's own.")
 @click.option(
-    "--without-tls", is_flag=True, help="Trust a scheduler on this machine that has no TLS."
-)
-@click.option("--db", metavar="URL", help="The gradebook, if it is not the course's own.")
-@click.option(
-    "--only", multiple=True, metavar="STUDENT", help="Grade only this student; repeat it."
+    "--only", multiple=True, metavar="STUDENT", help="Only this student (may be repeated)."
 )
 @click.option(
     "--roster",
@@ -42,7 +40,11 @@ from autograder.wording import counted
     help="A CSV with the students' ids and names (default: roster.csv of the course).",
 )
 @click.option("--older", is_flag=True, help="Let an older file replace a newer one.")
-@click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Don't ask before the gradebook is updated to new points or exercises.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
 def command(
@@ -62,19 +64,19 @@ def command(
 ):
     """Grade ASSIGNMENT from SUBMISSIONS: folders, notebooks, or a zip from the LMS.
 
-    Started again after an interruption, it goes on where it stopped.
+    After an interruption, the same command carries on where it stopped.
     """
     from autograder.box import Box, BoxUnavailable
     from autograder.box.choice import OTHER_USER
 
-    # the box takes seconds to import torch: let it begin before we import anything ourselves
+    # the box takes seconds to import torch, so it starts before we import anything ourselves
     box = None if cluster else Box(jobs, unsafe=unsafe)
     try:
         if box is not None:
             box.start()
     except BoxUnavailable as problem:
         raise click.ClickException(str(problem)) from None
-    gc.disable()  # modules are never garbage: looking for it among them takes a tenth of the time
+    gc.disable()  # modules are never garbage: searching them for it takes a tenth of the time
     from rich.console import Console
 
     from autograder.agreement import asker
@@ -94,10 +96,13 @@ def command(
     options = replace(options, older=older, agree=asker(console, yes))
     if unsafe:
         console.print(
-            "Without isolation: a submission can read and change what you can.", style="bold red"
+            "Without isolation: a submission can read and change whatever you can.",
+            style="bold red",
         )
     if box is not None and box.wall == OTHER_USER:
-        console.print("No namespaces here: each submission runs as another user, in its own root.")
+        console.print(
+            "No namespaces here: each submission runs as another user, in its own root folder."
+        )
     if box is not None and not box.has_groups:
         console.print(f"Memory and processes of submissions are {box.counting}.", style="dim")
     try:
@@ -108,7 +113,7 @@ def command(
     except (RuntimeError, OSError) as problem:
         raise click.ClickException(f"The run failed: {problem}") from problem
     except KeyboardInterrupt:
-        console.print("Stopped. What was graded is stored; the same command goes on from there.")
+        console.print("Stopped. What was graded is stored; the same command carries on from there.")
         sys.exit(130)
     show_times(console, options, records)
     if as_json:
@@ -118,7 +123,7 @@ def command(
 
 
 def show_times(console, options, records) -> None:
-    """Late marks that come without a time become lines to decide; lines about nobody are named."""
+    """Add a line to times.csv for late marks without a time; report lines about nobody."""
     from nbgrader.api import Gradebook
 
     from autograder.intake.collect import CANVAS_LATE
@@ -135,14 +140,14 @@ def show_times(console, options, records) -> None:
     waiting = table.undecided(options.assignment)
     if waiting:
         console.print(
-            f"Late by Canvas's own mark, without a time: {', '.join(waiting)}. {FILE} has a line for "
-            "each: fill in handed_in_at, or write yes under excused. Until then nothing is taken off.",
+            f"Canvas marks these as late, without a time: {', '.join(waiting)}. {FILE} has a line for "
+            "each: fill in handed_in_at, or write yes under excused. Until then nothing is deducted.",
             markup=False,
         )
 
 
 class progress_bar:
-    """Count, time left and problems so far, on a terminal; silence elsewhere."""
+    """Show the count, the time left and the problems so far on a terminal, and nothing elsewhere."""
 
     def __init__(self, console):
         from rich.progress import (
@@ -180,7 +185,7 @@ class progress_bar:
 
 
 def brief(record) -> dict:
-    """One line of the JSON: who, how many points, and what a person should know."""
+    """One entry of the JSON: who, how many points, and what a person should know."""
     return {
         "student": record.student,
         "status": record.status,

@@ -1,4 +1,4 @@
-"""autograder gradescope: write the zip that a programming assignment of Gradescope takes."""
+"""autograder gradescope: write the zip for a programming assignment on Gradescope."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from autograder.platforms.gradescope import (
 )
 
 
-@click.command(name="gradescope")
+@click.command(name="gradescope", short_help="Write the zip for an assignment on Gradescope.")
 @click.argument("assignment")
 @click.option(
     "--to",
@@ -31,10 +31,10 @@ from autograder.platforms.gradescope import (
 @click.option(
     "--course",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Grade the notebook that the students of this course directory were given.",
+    help="Use the notebook that this course directory gave to its students.",
 )
 def command(assignment, target, show, course):
-    """Write the autograder zip of ASSIGNMENT for Gradescope."""
+    """Write the zip that grades ASSIGNMENT on Gradescope."""
     target = target or Path(f"gradescope_{assignment}.zip")
     try:
         names = write_zip(target, Settings(assignment, show), course)
@@ -43,5 +43,7 @@ def command(assignment, target, show, course):
     size = target.stat().st_size / 1e6
     click.echo(f"{target}: {len(names)} files, {size:.1f} MB. In Gradescope:")
     click.echo(f"- Create a programming assignment with {points_to_set(assignment):g} points.")
-    click.echo("- Configure autograder: upload this zip; in the settings choose 3 GB of memory.")
+    click.echo(
+        "- In Configure autograder, upload this zip. In the settings, choose 3 GB of memory."
+    )
     click.echo("- Add a question to the outline for each written answer.")

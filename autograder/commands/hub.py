@@ -17,15 +17,15 @@ COURSE = click.option(
 
 @click.group(name="hub")
 def command():
-    """Hand out and give back on a JupyterHub."""
+    """Hand out and return work on a JupyterHub."""
 
 
 @command.command()
 @click.argument("assignment")
 @COURSE
-@click.option("--again", is_flag=True, help="Replace what is in the exchange.")
+@click.option("--again", is_flag=True, help="Replace the version that is already in the exchange.")
 def release(assignment, course, again):
-    """Give ASSIGNMENT to nbgrader's exchange, for students to fetch."""
+    """Put ASSIGNMENT into nbgrader's exchange, for students to fetch."""
     from autograder.platforms.hub import release_assignment
 
     try:
@@ -39,7 +39,7 @@ def release(assignment, course, again):
 @click.argument("assignment")
 @COURSE
 def feedback(assignment, course):
-    """Give the pages of `autograder feedback` to the exchange, each for its own student."""
+    """Put the pages of `autograder feedback` into the exchange, each for its own student."""
     from autograder.platforms.hub import release_feedback
 
     try:
@@ -54,8 +54,10 @@ def feedback(assignment, course):
 @command.command()
 @click.argument("notebook")
 @click.option("--hub", required=True, help="The hub's address: https://hub.example")
-@click.option("--repository", default="", help="Of the student's copy (default: the course's).")
-@click.option("--branch", default="main", show_default=True)
+@click.option(
+    "--repository", default="", help="The repository of the students' copy (default: the course's)."
+)
+@click.option("--branch", default="main", show_default=True, help="The branch to fetch.")
 def link(notebook, hub, repository, branch):
     """Print a link that opens NOTEBOOK on a hub with nbgitpuller."""
     from autograder.platforms.hub import pull_link

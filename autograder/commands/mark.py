@@ -1,4 +1,4 @@
-"""autograder mark: the page on which a person marks written answers."""
+"""autograder mark: open the page for marking written answers."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ from autograder.course_files import CourseError
 EXTENSION = "--ServerApp.jpserver_extensions=autograder.marking=True"
 
 
-@click.command(name="mark")
+@click.command(name="mark", short_help="Open the page for marking written answers.")
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def command(course, options):
-    """Start Jupyter in the course directory and open its page for marking.
+    """Start Jupyter in the course directory and open its marking page.
 
-    OPTIONS are Jupyter's own and come after --, such as: -- --port 9000 --no-browser
+    OPTIONS are Jupyter's own and go after --, for example: -- --port 9000 --no-browser
     """
     from autograder.instructor.course import open_course
 

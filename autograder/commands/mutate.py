@@ -1,4 +1,4 @@
-"""autograder mutate: how many changed solutions does the judge refuse?"""
+"""autograder mutate: count how many changed solutions the judge refuses."""
 
 import click
 from rich.console import Console
@@ -8,11 +8,11 @@ from autograder import build, mutate, seeds
 from course_utils import register
 
 
-@click.command(name="mutate")
+@click.command(name="mutate", short_help="Test the judge on changed solutions.")
 @click.argument("exercises", nargs=-1)
-@click.option("--repeat", type=int, help="Draw the same questions each time, from this number.")
+@click.option("--repeat", type=int, help="Draw the same questions every time, from this seed.")
 def command(exercises, repeat):
-    """Change the solutions (or those of EXERCISES) in one place each, and judge every change."""
+    """Change the solutions (default: of all EXERCISES) in one place at a time, and judge each."""
     seeds.repeat(repeat)
     built = set(build.names())
     known = [e.id for e in register.exercises() if e.kind == "code" and e.notebook in built]

@@ -1,4 +1,4 @@
-"""autograder publish: write the student's copy of the course."""
+"""autograder publish: write the students' copy of the course."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from autograder.wording import counted
 from course_utils import register
 
 
-@click.command(name="publish")
+@click.command(name="publish", short_help="Write the students' copy of the course.")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--course",
@@ -18,9 +18,11 @@ from course_utils import register
     default=Path("."),
     help="The directory with the class's course.toml (default: the current folder).",
 )
-@click.option("--solutions", is_flag=True, help="Add the solved notebooks, for after the deadline.")
+@click.option(
+    "--solutions", is_flag=True, help="Add the solved notebooks (for after the deadline)."
+)
 def command(folder: Path, course: Path, solutions: bool):
-    """Write notebooks/ and course_utils/ into FOLDER, ready for git, without any solution.
+    """Write the students' copy into FOLDER: notebooks/ and course_utils/, without solutions.
 
     If there is a course.toml, FOLDER gets what it chooses.
     """

@@ -1,4 +1,4 @@
-"""autograder regrade: judge again, and show which points changed."""
+"""autograder regrade: judge stored submissions again, and show which points changed."""
 
 import os
 
@@ -11,21 +11,33 @@ from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.wording import counted
 
 
-@click.command(name="regrade")
+@click.command(name="regrade", short_help="Judge stored submissions again.")
 @click.argument("assignment")
 @click.option("--student", "students", multiple=True, help="Only this student (may be repeated).")
 @click.option(
     "--exercise", "exercises", multiple=True, help="Only this exercise (may be repeated)."
 )
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
-@click.option("--db", help="The gradebook's address, if not the course's own.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=lambda: os.cpu_count() or 1)
-@click.option("--same-seeds", is_flag=True, help="The questions of the last run, not new ones.")
-@click.option("--dry-run", is_flag=True, help="Show what would change; change no points.")
-@click.option("--yes", is_flag=True, help="Don't ask before a gradebook follows its course.")
+@click.option("--db", help="The gradebook's address, if it is not the course's own.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=lambda: os.cpu_count() or 1,
+    help="How many submissions to judge at a time.  [default: one per core]",
+)
+@click.option("--same-seeds", is_flag=True, help="Ask the questions of the last run, not new ones.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, but change no points.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Don't ask before the gradebook is updated to new points or exercises.",
+)
 @click.option("--unsafe", is_flag=True, help="Run submissions without isolation.")
 def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_run, yes, unsafe):
-    """Judge the stored submissions of ASSIGNMENT again, after a check, points or exercises changed."""
+    """Judge the stored submissions of ASSIGNMENT again.
+
+    Use it after a check, points or exercises have changed, or when a student asks.
+    """
     from rich.console import Console
 
     from autograder.agreement import asker
@@ -53,7 +65,7 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_r
     except NotAgreed as problem:
         if not dry_run:
             raise click.ClickException(str(problem)) from None
-        click.echo("Nothing was written. What is judged again by these points comes after --yes.")
+        click.echo("Nothing was written. To judge the answers again with these points, use --yes.")
         return
     except (BoxUnavailable, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
@@ -61,7 +73,7 @@ def command(assignment, students, exercises, course, db, jobs, same_seeds, dry_r
 
 
 def show(done, word: str) -> None:
-    """Who, from, to."""
+    """Print whose points changed, from what and to what."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -81,7 +93,9 @@ def show(done, word: str) -> None:
         for change in changed:
             row = [escape(change.student), change.exercise]
             row += [f"{change.before:g}", f"{change.after:g}"]
-            stays = "" if change.by_hand is None else f"{change.by_hand:g} stays; look at it again"
+            stays = (
+                "" if change.by_hand is None else f"{change.by_hand:g} is kept; look at it again"
+            )
             table.add_row(*row, *[stays] * noted)
         console.print(table)
     for problem in done.run.problems:

@@ -1,4 +1,4 @@
-"""autograder report: pages on how the class did, one for each assignment and one over all."""
+"""autograder report: pages on how the class did, one per assignment and one over all."""
 
 from pathlib import Path
 
@@ -23,17 +23,17 @@ from autograder.nbgrader_parts.times import timetable
 INDEX = "index.html"
 
 
-@click.command(name="report")
+@click.command(name="report", short_help="Write pages on how the class did.")
 @click.argument("assignments", nargs=-1)
 @click.option("--course", default=".", help="The course directory (default: the current folder).")
-@click.option("--db", help="The gradebook's address, if not the course's own.")
+@click.option("--db", help="The gradebook's address, if it is not the course's own.")
 @click.option(
-    "--to", type=click.Path(path_type=Path), help="The file to write, for one assignment."
+    "--to", type=click.Path(path_type=Path), help="The file to write, if you name one assignment."
 )
 def command(assignments, course, db, to):
-    """Write a page on each of ASSIGNMENTS (all if none is named) and one over all of them."""
+    """Write a page on each of ASSIGNMENTS (default: all), and one that covers all of them."""
     if to is not None and len(assignments) != 1:
-        raise click.ClickException("--to is for the page of one assignment: name it.")
+        raise click.ClickException("--to works for one assignment only: name it.")
     try:
         opened = open_course(course, db)
         with open_gradebook(opened) as gradebook:
@@ -55,7 +55,7 @@ def command(assignments, course, db, to):
 
 
 def read_graded(opened: Course, gradebook, names):
-    """Each assignment that somebody has handed in, with the marks and records of the class."""
+    """Every assignment that somebody has handed in, with the marks and records of the class."""
     from autograder.instructor.overview import Graded
 
     people, table = roster_of(opened), timetable(opened.root)

@@ -1,4 +1,4 @@
-"""autograder roster: who matches whom, before anything is graded."""
+"""autograder roster: show who is matched to whom, before anything is graded."""
 
 import tempfile
 from pathlib import Path
@@ -10,12 +10,12 @@ from autograder.intake import RosterError
 from autograder.wording import counted
 
 
-@click.command(name="roster")
+@click.command(name="roster", short_help="Show who is matched to whom, before grading.")
 @click.argument("submissions", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--roster",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The class (default: roster.csv of the course).",
+    help="A CSV with the students' ids and names (default: roster.csv of the course).",
 )
 @click.option(
     "--course",
@@ -23,16 +23,26 @@ from autograder.wording import counted
     default=Path("."),
     help="The course directory (default: the current folder).",
 )
-@click.option("--db", help="The gradebook's address, if not the course's own.")
+@click.option("--db", help="The gradebook's address, if it is not the course's own.")
 @click.option(
-    "--merge", "merges", multiple=True, metavar="OLD=NEW", help="Give all that OLD has to NEW."
+    "--merge",
+    "merges",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Move everything stored under OLD to NEW.",
 )
-@click.option("--remove", "removed", multiple=True, metavar="ID", help="Take ID out of everything.")
+@click.option(
+    "--remove",
+    "removed",
+    multiple=True,
+    metavar="ID",
+    help="Remove ID and everything stored under it.",
+)
 def command(submissions, roster, course, db, merges, removed):
-    """Show whose work SUBMISSIONS are by the roster. Nothing is graded.
+    """Show which student on the roster each of SUBMISSIONS is matched to. Nothing is graded.
 
-    Whoever can't be matched gets a line in who_is_who.csv: write the student's id there, and grading
-    reads it. Ids that are only in the gradebook can be merged or removed.
+    Everybody who can't be matched gets a line in who_is_who.csv: enter the student's id there, and
+    grading will use it. Ids that are only in the gradebook can be merged or removed.
     """
     path = roster or course / "roster.csv"
     if not path.is_file():
@@ -43,7 +53,9 @@ def command(submissions, roster, course, db, merges, removed):
         if submissions:
             show_matches(course, submissions, path)
         elif not (merges or removed):
-            raise CourseError("Name what was handed in: a folder, or the zip from the LMS.")
+            raise CourseError(
+                "Name what was handed in: a folder, or the zip from your learning system."
+            )
         show_strangers(course, db, path)
     except (CourseError, RosterError, FileNotFoundError) as problem:
         raise click.ClickException(str(problem)) from None
@@ -85,13 +97,13 @@ def show_matches(course: Path, submissions: tuple[Path, ...], path: Path) -> Non
     if unsure:
         write_who_is_who(course, unsure)
         console.print(
-            f"{settled} has a line for each of the {counted(len(unsure), 'other')}: write the id "
-            "under `student`, and grade. What you leave blank is graded under the id above."
+            f"{settled} has a line for each of the {counted(len(unsure), 'other')}: enter the id "
+            "under `student`, then grade. What you leave blank is graded under the id shown above."
         )
 
 
 def show_strangers(course: Path, db: str | None, path: Path) -> None:
-    """Ids of the gradebook that are not on the roster, with the command for each decision."""
+    """Print the gradebook's ids that are not on the roster, with the command for each decision."""
     from autograder.intake import read_roster
     from autograder.nbgrader_parts.backups import sqlite_path
     from autograder.nbgrader_parts.database import gradebook_url
@@ -104,7 +116,7 @@ def show_strangers(course: Path, db: str | None, path: Path) -> None:
     found = strangers(url, read_roster(path))
     if found:
         click.echo(
-            f"In the gradebook and not on the roster: {', '.join(found)}.\n"
+            f"In the gradebook but not on the roster: {', '.join(found)}.\n"
             f"  autograder roster --merge {found[0]}=ID    if that is somebody else's old id\n"
             f"  autograder roster --remove {found[0]}      if it is nobody"
         )

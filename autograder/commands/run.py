@@ -1,4 +1,4 @@
-"""autograder run: every notebook from top to bottom."""
+"""autograder run: run every notebook from top to bottom."""
 
 import os
 from pathlib import Path
@@ -11,20 +11,29 @@ from rich.table import Table
 from autograder import build, run_notebooks
 
 
-@click.command(name="run")
+@click.command(name="run", short_help="Run every notebook from top to bottom.")
 @click.argument("names", nargs=-1)
 @click.option(
-    "--budget", type=click.Choice(run_notebooks.BUDGETS), default="smoke", show_default=True
+    "--budget",
+    type=click.Choice(run_notebooks.BUDGETS),
+    default="smoke",
+    show_default=True,
+    help="How long models are trained.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), show_default=True)
-@click.option("--unsolved", is_flag=True, help="Also run the notebooks as students get them.")
-@click.option("--only-unsolved", is_flag=True, help="Run only those.")
 @click.option(
-    "--own-parts", is_flag=True, help="Bring the solutions of earlier notebooks into later ones."
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count(),
+    help="How many notebooks to run at a time.  [default: one per core]",
+)
+@click.option("--unsolved", is_flag=True, help="Also run the notebooks as students get them.")
+@click.option("--only-unsolved", is_flag=True, help="Run the notebooks only as students get them.")
+@click.option(
+    "--own-parts", is_flag=True, help="Use the solutions of earlier notebooks in later ones."
 )
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep the executed notebooks here.")
 def command(names, budget, jobs, unsolved, only_unsolved, own_parts, keep):
-    """Run all notebooks (or only NAMES), solved, with papermill; all points must be reached."""
+    """Run the solved notebooks (default: all NAMES) with papermill, and expect full points."""
     names = list(names) or build.names()
     console = Console()
     count = len(names) * (1 + unsolved) if not only_unsolved else len(names)

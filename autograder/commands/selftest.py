@@ -1,4 +1,4 @@
-"""autograder selftest: does the judge tell right from wrong, and one mistake from another?"""
+"""autograder selftest: test whether the judge tells right from wrong, and mistakes apart."""
 
 import click
 from rich.console import Console
@@ -12,18 +12,26 @@ from autograder.grading.refusals import refusal
 PAIRS_NAMED = 0.8
 
 
-@click.command(name="selftest")
+@click.command(name="selftest", short_help="Test the judge on known right and wrong answers.")
 @click.argument("exercise", required=False)
-@click.option("--seeds", type=click.IntRange(1), default=selftest.SEEDS, show_default=True)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=selftest.SEEDS,
+    show_default=True,
+    help="How often each answer is judged, with new questions every time.",
+)
 @click.option(
     "--pairs",
     type=click.IntRange(0),
     help="Try this many pairs of mistakes, drawn at random.  [default: all]",
 )
-@click.option("--repeat", type=int, help="Draw the same questions each time, from this number.")
-@click.option("--verbose", is_flag=True, help="Show every mutant, not only those that went wrong.")
+@click.option("--repeat", type=int, help="Draw the same questions every time, from this seed.")
+@click.option(
+    "--verbose", is_flag=True, help="Show every answer, not only those that were judged wrongly."
+)
 def command(exercise, seeds, pairs, repeat, verbose):
-    """Judge every mutant (or those of EXERCISE) on fresh seeds and print the matrix."""
+    """Judge known right and wrong answers (default: of every EXERCISE) and print a table."""
     draw.repeat(repeat)
     chosen = selftest.mutants(exercise)
     if not chosen:
@@ -64,7 +72,7 @@ def _print_totals(console: Console, results: list[selftest.Result], seeds: int) 
 
 
 def _print_imported(console: Console, exercise: str | None) -> bool:
-    """Answers that import what they should write; whether one of them is allowed."""
+    """Print the count of imported answers; return whether one of them is allowed."""
     answers = selftest.imported(exercise)
     allowed = [name for name, source in answers.items() if not refusal(name, [source])]
     refused = len(answers) - len(allowed)
@@ -97,7 +105,7 @@ def _matrix(results: list[selftest.Result]) -> Table:
 def _print_confusions(
     console: Console, exercise: str | None, pairs: int | None, verbose: bool
 ) -> bool:
-    """Mistakes built into right answers; whether something went wrong."""
+    """Print the results for mistakes built into right answers; return whether any went wrong."""
     exercises = [e for e in switches.exercises() if exercise in (None, e)]
     chosen = selftest.some_pairs([one for e in exercises for one in switches.switched(e)], pairs)
     if not chosen:

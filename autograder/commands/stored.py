@@ -1,12 +1,15 @@
-"""autograder stored: write the stored arrays of visible checks anew."""
+"""autograder stored: update the stored arrays of the visible checks."""
 
 import click
 
 from autograder import stored
 
 
-@click.command(name="stored")
+@click.command(name="stored", short_help="Update the arrays that students' checks compare with.")
 def command():
-    """Write the right arrays that ship where an oracle would be the answer."""
+    """Update the arrays that students' checks compare with.
+
+    Students get these arrays because an oracle would give the answer away.
+    """
     written = stored.write_all()
-    click.echo(f"Wrote {', '.join(written)}." if written else "Every stored array is right.")
+    click.echo(f"Wrote {', '.join(written)}." if written else "Every stored array is up to date.")

@@ -43,4 +43,4 @@ def test_only_what_differs_by_more_than_rounding_is_written(folder):
     assert all(path.read_bytes() == content for path, content in before.items())
     assert wrong.read_bytes() != spoilt
     assert stored.holds(gone, stored.stored_arrays(gone.stem))
-    assert "Every stored array is right." in CliRunner().invoke(main, ["stored"]).output
+    assert "Every stored array is up to date." in CliRunner().invoke(main, ["stored"]).output

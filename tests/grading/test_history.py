@@ -231,7 +231,7 @@ def test_the_printed_commands_mend_the_gradebook(course, monkeypatch):
     said = CliRunner().invoke(main, ["roster", "handed_in"])
     assert said.exit_code == 0 and "1 of 1 sender matched" in said.output
     assert "Nothing handed in: s004." in said.output
-    assert "In the gradebook and not on the roster: ghost." in said.output
+    assert "In the gradebook but not on the roster: ghost." in said.output
     merge, remove = [
         shlex.split(line.partition("    if")[0].partition("      if")[0])[1:]
         for line in said.output.splitlines()

@@ -87,7 +87,7 @@ def test_an_assignment_that_is_not_there_is_a_sentence():
 @pytest.mark.slow
 def test_the_commands_that_it_prints_run_as_they_are_printed(demonstration, course):
     folder, said = demonstration
-    lines = said.partition("And go on with:\n")[2].splitlines()
+    lines = said.partition("Then try:\n")[2].splitlines()
     commands = [line.partition("#")[0].strip().replace(str(folder), str(course)) for line in lines]
     commands = [SERVERS.get(command, command) for command in commands if command]
     assert len(commands) == 5 and commands[0] == f"cd {course}"
