@@ -1,8 +1,15 @@
 """Feedback on its way back: a zip in the form that each learning system takes, and a list of the rest.
 
-Canvas finds a student by the two numbers in the name of the file that was handed in: user and
-attachment. Moodle finds one by the participant's number in the name of a folder, as in its own
-download; the folder of feedback files is called `Name_123_assignfeedback_file_`.
+The rules are those of the systems' own sources, as published:
+
+- Canvas (instructure/canvas-lms, `infer_comment_context_from_filename` in the model of assignments)
+  splits a name at underscores and takes the first two parts that are numbers for user and
+  attachment, or after `anon` the two parts that follow. It ignores a name whose last part begins
+  with "link", and a number that is not a file of the student's present submission. The rest of the
+  name is free, so ours is made anew: a student's own file name could mislead it.
+- Moodle (moodle/moodle, `is_valid_filename_for_import` in `mod/assign/feedback/file`) splits a
+  folder's name at its first four underscores into name, participant, kind and plug-in, so that the
+  name must have none. Before version 4.1 there must be an underscore at the end too.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from autograder.intake.submission import NOBODY, Sender
 from autograder.nbgrader_parts.exporters import harmless
 
 FOLDER = "send_back"
+ANONYMOUS = re.compile(r"(?:LATE_)?(anon_[^_]+)_")
 UPLOAD = {
     "canvas": "the assignment's page, Upload Submissions",
     "moodle": "View all submissions, Upload multiple feedback files in a zip",
@@ -49,20 +57,24 @@ class SentBack:
 
 def name_in_zip(sender: Sender, assignment: str) -> str:
     """Where a student's page goes in the zip of their system; empty if it takes none from them."""
-    if sender.system == "canvas" and sender.user and sender.attachment:
-        return _canvas(sender)
+    page = f"{assignment}_feedback.html"
+    if sender.system == "canvas" and sender.attachment:
+        who = _canvas(sender)
+        return f"{who}_{sender.attachment}_{page}" if who else ""
     if sender.system == "moodle" and sender.user:
-        who = sender.name.split(f"_{sender.user}_assignsubmission_")[0]
-        return f"{who}_{sender.user}_assignfeedback_file_/{assignment}_feedback.html"
+        who = sender.name.split(f"_{sender.user}_assignsubmission_")[0].replace("_", " ")
+        return f"{who}_{sender.user}_assignfeedback_file_/{page}"
     return ""
 
 
 def _canvas(sender: Sender) -> str:
-    """The name as it was handed in, but for its ending. Text typed into Canvas has no file."""
-    if re.search(rf"_{sender.user}_text_", sender.name):
-        return ""
-    stem = sender.name.rpartition(".")[0] or sender.name
-    return f"{stem}.html"
+    """Name and number of a student, or the number of one without a name, as Canvas reads them back."""
+    if not sender.user:
+        found = ANONYMOUS.match(sender.name)
+        return found[1] if found else ""
+    who = sender.name.partition(f"_{sender.user}_")[0].removesuffix("_LATE").replace("_", "")
+    # a name made of digits would be taken for the user's number
+    return f"{who if who and not who.isdecimal() else 'student'}_{sender.user}"
 
 
 def pack(

@@ -9,11 +9,20 @@ from datetime import datetime
 
 from autograder.intake.text import clean_name, moment
 
+# Canvas's download (`ContentZipper` in instructure/canvas-lms): the sortable name without its
+# spaces and signs, LATE, the user's number, then the file's number and name. An answer that was
+# typed in is called ..._text.html, an address ..._link.html, and neither has a file's number. Where
+# students are anonymous, LATE is in front. A name with an underscore is rare, so that the numbers
+# have to look like Canvas's.
 CANVAS = re.compile(
-    r"^(?P<name>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?:text_)?(?P<attachment>\d{3,})_(?P<file>.+)$"
+    r"^(?P<name>[^_]+|.+?(?=(?:_LATE)?_\d{3,}_\d{4,}_))(?P<late>_LATE)?_(?P<user>\d+)_"
+    r"(?P<attachment>\d{3,})_(?P<file>.+)$"
+)
+CANVAS_TYPED = re.compile(
+    r"^(?P<name>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>(?:text|link)\.html)$"
 )
 CANVAS_ANONYMOUS = re.compile(
-    r"^(?P<name>anon_[A-Za-z0-9]+)(?P<late>_LATE)?_(?P<attachment>\d+)_(?P<file>.+)$"
+    r"^(?P<late>LATE_)?(?P<name>anon_[A-Za-z0-9]+)_(?P<attachment>\d+)_(?P<file>.+)$"
 )
 MOODLE = re.compile(
     r"^(?P<name>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)$"
@@ -56,11 +65,12 @@ def read_name(part: str, is_file: bool) -> Clue:
         return Clue("gradescope", file=part)
     if found := MOODLE.match(stem):
         return Clue("moodle", found["name"], found["user"], file=found["file"] or part)
-    if is_file and (found := CANVAS.match(part) or CANVAS_ANONYMOUS.match(part)):
-        groups = found.groupdict()
-        user = groups.get("user") or ""
-        late = bool(found["late"])
-        return Clue("canvas", found["name"], user, found["attachment"], found["file"], late)
+    patterns = (CANVAS, CANVAS_TYPED, CANVAS_ANONYMOUS) if is_file else ()
+    if found := next((hit for pattern in patterns if (hit := pattern.match(part))), None):
+        groups = found.groupdict("")
+        user, attachment = groups.get("user", ""), groups.get("attachment", "")
+        late = bool(groups["late"])
+        return Clue("canvas", groups["name"], user, attachment, groups["file"], late)
     if not is_file and (found := NBGRADER.match(part)):
         return Clue("nbgrader", found["name"], file=part, timestamp=moment(found["time"]))
     return Clue(file=part)

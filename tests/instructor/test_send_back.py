@@ -27,36 +27,55 @@ def sender_of(name, tmp_path):
     return arrivals([Entry(name, tmp_path)], tmp_path, [NAME], Directory([]))[0].sender
 
 
-def canvas_numbers(name):
-    """As Canvas reads a name that comes back: the first two parts that are numbers."""
-    return [part for part in name.split("_") if re.fullmatch(r"\d+", part)][:2]
+def as_canvas_reads(name):
+    """The student and the attachment, by the rules that Canvas's source has; None if it is ignored."""
+    parts = [part for part in name.split("_") if part != "LATE"]
+    if parts[0] == "anon":
+        who, attachment = parts[1:3]
+    else:
+        who, attachment = [part for part in parts if re.fullmatch(r"[0-9]+", part)][:2]
+    return None if parts[-1].startswith("link") or name.startswith("._") else (who, attachment)
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "who"),
     [
-        "anderssonann_4711_90210_03_attention.ipynb",
-        "anderssonann_LATE_4711_90210_03_attention-2.ipynb",
-        "anderssonann_4711_90210_hw.zip",
+        ("anderssonann_4711_90210_03_attention.ipynb", "4711"),
+        ("anderssonann_LATE_4711_90210_03_attention-2.ipynb", "4711"),
+        ("anderssonann_4711_90210_hw.zip", "4711"),
+        ("anderssonann_4711_90210_my_links.ipynb", "4711"),
+        ("doe_jrjane_4711_90210_03_attention.ipynb", "4711"),
+        ("doe_jrjane_LATE_4711_90210_03_attention.ipynb", "4711"),
+        ("20261234_4711_90210_03_attention.ipynb", "4711"),
+        ("öberğÜmit_4711_90210_Übung 3.ipynb", "4711"),
+        ("anon_x7Yz1_90210_03_attention.ipynb", "x7Yz1"),
+        ("LATE_anon_x7Yz1_90210_03_attention.ipynb", "x7Yz1"),
     ],
 )
-def test_canvas_finds_user_and_attachment_in_the_name_of_the_page(name, tmp_path):
+def test_canvas_finds_student_and_attachment_in_the_name_of_the_page(name, who, tmp_path):
     back = name_in_zip(sender_of(name, tmp_path), NAME)
-    assert back.endswith(".html") and "/" not in back
-    assert canvas_numbers(back) == ["4711", "90210"]
-    assert back.split(".")[0] == name.split(".")[0]
+    assert back.endswith(f"_{NAME}_feedback.html") and "/" not in back
+    assert as_canvas_reads(back) == (who, "90210")
+
+
+@pytest.mark.parametrize("late", ["", "_LATE"])
+@pytest.mark.parametrize("kind", ["text", "link"])
+def test_what_was_typed_into_canvas_is_the_students_and_takes_no_zip(kind, late, tmp_path):
+    sender = sender_of(f"anderssonann{late}_4711_{kind}.html", tmp_path)
+    assert (sender.system, sender.user, sender.attachment) == ("canvas", "4711", "")
+    assert name_in_zip(sender, NAME) == ""
 
 
 @pytest.mark.parametrize(
     "folder",
     ["Ann Andersson_123_assignsubmission_file", "Ann Andersson_123_assignsubmission_file_",
-     "Participant_123_assignsubmission_onlinetext"],
+     "Participant_123_assignsubmission_onlinetext", "Group_A-Ann_Andersson_123_assignsubmission_file"],
 )  # fmt: skip
 def test_moodle_finds_the_participant_in_the_name_of_the_folder(folder, tmp_path):
     back = name_in_zip(sender_of(f"{folder}/{NAME}.ipynb", tmp_path), NAME)
     # Moodle splits the folder at its first four underscores: name, number, kind and plug-in.
     who, number, kind, plugin, rest = back.split("/")[0].split("_", 4)
-    assert who == folder.split("_")[0]
+    assert who == folder.split("_123_")[0].replace("_", " ")
     assert (number, kind, plugin, rest) == ("123", "assignfeedback", "file", "")
     assert back.split("/")[1:] == [f"{NAME}_feedback.html"]
 
@@ -67,8 +86,7 @@ def test_moodle_finds_the_participant_in_the_name_of_the_folder(folder, tmp_path
         Sender(),
         Sender("github", "eanders", "", "attention-eanders"),
         Sender("gradescope", "s1", "", "submission_1"),
-        Sender("canvas", "", "90210", "anon_abcde_90210_hw.ipynb"),
-        Sender("canvas", "4711", "90210", "ann_4711_text_90210_answer.html"),
+        Sender("canvas", "4711", "", "ann_4711_text.html"),
     ],
 )
 def test_other_ways_take_no_zip(sender):
@@ -107,7 +125,7 @@ def test_everybody_is_in_a_zip_or_on_the_list(course):
     sent = pack(course, NAME, pages(course, *records), records, people)
     assert [(one.system, one.pages) for one in sent.zips] == [("canvas", 2), ("moodle", 1)]
     with zipfile.ZipFile(sent.zips[0].path) as file:
-        assert file.read("ann_1_210_a.html") == b"page of ann"
+        assert file.read(f"ann_1_21_{NAME}_feedback.html") == b"page of ann"
         assert len(file.namelist()) == 2
     with zipfile.ZipFile(sent.zips[1].path) as file:
         assert file.namelist() == [f"Cem Öz_3_assignfeedback_file_/{NAME}_feedback.html"]
