@@ -84,7 +84,7 @@ def grading_settings(c: Config) -> None:
         f"{PARTS}.steps.KeepStudentsOutputs",
         "nbgrader.preprocessors.DeduplicateIds",
         "nbgrader.preprocessors.OverwriteKernelspec",
-        "nbgrader.preprocessors.OverwriteCells",
+        f"{PARTS}.steps.OverwriteCells",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.Autograde.autograde_preprocessors = [

@@ -1,15 +1,19 @@
-"""Our three steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do."""
+"""Our steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
+from nbgrader import preprocessors as nbgraders_own
 from nbgrader.api import Gradebook, MissingEntry, SubmittedNotebook
 from nbgrader.preprocessors import NbGraderPreprocessor
+from sqlalchemy.orm.attributes import set_committed_value
 from traitlets import Bool
 
 from autograder import choices
@@ -19,7 +23,7 @@ from autograder.grading import archive, clean
 from autograder.grading.grade import Task, draw_seeds, grade, written_answers
 from autograder.grading.outputs import comment_on, write_verdicts
 from autograder.grading.record import SubmissionRecord, fingerprint, fingerprint_of_files, now
-from autograder.grading.releases import release_names, release_notebook
+from autograder.grading.releases import release_names, release_of
 from autograder.grading.verdict import Grades, with_verdicts
 from autograder.grading.what_to_run import checked_exercises
 from autograder.intake.submission import Sender
@@ -32,9 +36,34 @@ class KeepStudentsOutputs(NbGraderPreprocessor):
     """In the place of nbgrader's ClearOutput: saved plots and logs stay, made harmless."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        name = resources["nbgrader"]["notebook"]
-        release = release_notebook(name) if name in release_names() else None
+        release = released(self, resources["nbgrader"]["notebook"])
         return clean.clean_notebook(nb, clean.texts_of(release)), resources
+
+
+class OverwriteCells(nbgraders_own.OverwriteCells):
+    """nbgrader's step, except for exercises that do not count, which are worth 0 in the gradebook.
+
+    They are judged by their own points, so that they can count again. With a 0 in the notebook the
+    checksum would be another too, and nbgrader refuses every submission.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        release = released(self, resources["nbgrader"]["notebook"])
+        marked = [cell.metadata.get("nbgrader", {}) for cell in release.cells] if release else []
+        self.worth = {own["grade_id"]: float(own["points"]) for own in marked if own.get("grade")}
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        own = cell.metadata.get("nbgrader", {})
+        if own.get("grade") and self.worth.get(own.get("grade_id")):
+            place = (own["grade_id"], self.notebook_id, self.assignment_id)
+            with contextlib.suppress(MissingEntry):
+                stored = self.gradebook.find_graded_cell(*place)
+                if not stored.max_score:  # for this step only: nothing of it reaches the database
+                    set_committed_value(stored, "max_score", self.worth[own["grade_id"]])
+        return super().preprocess_cell(cell, resources, index)
 
 
 class Execute(NbGraderPreprocessor):
@@ -120,6 +149,13 @@ class WriteComments(NbGraderPreprocessor):
             fingerprint_of_files([(name, content)]),
             sender=Sender(name=about["student"]),
         )
+
+
+def released(step: NbGraderPreprocessor, name: str) -> NotebookNode | None:
+    """The notebook that the students of this course were given; None for one that is not ours."""
+    if name not in release_names():
+        return None
+    return nbformat.reads(release_of(course_root(step), name), as_version=4)
 
 
 def course_root(step: NbGraderPreprocessor) -> Path:
