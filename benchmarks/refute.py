@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 def show(claim: Claim) -> None:
     print(f"{claim.name} ({claim.notebook})")
     print(f"  claim    {claim.sentence}")
+    print(f"  runs     {claim.runs}")
     print(f"  tried    {claim.tried}")
     print(f"  came     {claim.outcome}")
     print(f"  again    {claim.refute}")
