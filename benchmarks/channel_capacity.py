@@ -34,12 +34,17 @@ def settings(seeds: int) -> list[dict]:
 
 
 def refuting(seeds: int) -> list[dict]:
-    """Four, two and one bits per symbol (all that is needed, half and a quarter), much longer."""
+    """Four, two and one bits per symbol (all that is needed, half and a quarter), much longer.
+
+    The longest texts too, with attention and without.
+    """
     points = [
         ("one message", bits, length)
         for bits, length in itertools.product(BITS, LENGTHS)
         if bits / length in (4, 2, 1)
     ]
+    longest = max(LENGTHS)
+    points += [("attention", 4, longest), ("attention", 8, longest), ("one message", 8, longest)]
     return [_setting(*one, 10 * STEPS, seed) for seed in range(seeds) for one in points]
 
 

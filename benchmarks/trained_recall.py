@@ -1,7 +1,7 @@
 """Recall of 2 to 16 pairs, trained until nothing improves: RNN, SSMs, attention (notebook 07).
 
     OMP_NUM_THREADS=1 python benchmarks/trained_recall.py
-    OMP_NUM_THREADS=1 python benchmarks/trained_recall.py --refute    # four times the steps
+    OMP_NUM_THREADS=1 python benchmarks/trained_recall.py --refute    # ten times the steps
 
 It writes course_utils/measured/trained_recall.csv: for each run the share right for each number
 of pairs, after each quarter of the training, beside what an answer gets that knows the
@@ -131,12 +131,12 @@ def report(rows: list[RecallPoint]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
-    parser.add_argument("--refute", action="store_true", help="four times the steps")
+    parser.add_argument("--refute", action="store_true", help="ten times the steps")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    steps = (4 if options.refute else 1) * STEPS
+    steps = (10 if options.refute else 1) * STEPS
     rows = read_table(RESULTS, RecallPoint)
     for seed in range(options.seeds):
         for kind in options.kinds:

@@ -50,7 +50,25 @@ def test_no_run_is_there_twice():
 
 def test_all_five_seeds_are_measured():
     runs = {(r["experiment"], r["variant"], r["seed"]) for r in claims.load()}
-    assert runs == set(claims.runs())
+    longer = set(claims.longer_runs(claims.CAN_BE_LONGER))
+    assert set(claims.runs()) <= runs <= set(claims.runs()) | longer
+
+
+def test_an_attempt_to_refute_trains_ten_times_as_long_and_its_lines_say_so(monkeypatch):
+    asked = []
+
+    def train(task, *, steps, **how):
+        asked.append(steps)
+        raise InterruptedError
+
+    monkeypatch.setattr(claims, "train", train)
+    for experiment in claims.CAN_BE_LONGER:
+        variant = claims.EXPERIMENTS[experiment][1][0]
+        for name in (experiment, experiment + claims.LONGER):
+            with pytest.raises(InterruptedError):
+                claims.measure((name, variant, 0))
+        assert asked[-1] == 10 * asked[-2]
+        assert (experiment + claims.LONGER, variant, 2) in claims.longer_runs([experiment])
 
 
 def test_the_gradient_vanishes_in_the_vanilla_rnn_alone():
