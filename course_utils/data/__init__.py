@@ -1,7 +1,7 @@
 """Sentence pairs and strings to learn from: loading, numbering, batching (notebooks 02 to 07).
 
-Notebooks 02, 03 and 06 draw strings; 04, 06 and 07 read sentence pairs. All use one kind of batch
-and the same special tokens.
+Notebooks 02, 03 and 06 draw strings; 04, 06 and 07 read sentence pairs. They all use the same kind
+of batch and the same special tokens.
 """
 
 from course_utils.data.batches import Batch, Example, length_batches, pad, padded_batches

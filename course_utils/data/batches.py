@@ -1,4 +1,4 @@
-"""Put sentence pairs of similar length together, so that little work goes into padding."""
+"""Put sentence pairs of similar length together, so that little work is wasted on padding."""
 
 import itertools
 import random
@@ -23,11 +23,11 @@ class Example:
 
 
 class Batch(NamedTuple):
-    """Sources and targets as numbers, the shorter ones filled up with PAD.
+    """Sources and targets as numbers, the shorter ones padded with PAD.
 
-    source  [B, S]; or [B, S, C] where each step has C tokens (their embeddings are added)
+    source  [B, S]; or [B, S, C] if each step has C tokens (their embeddings are added)
     given   [B, T], what the decoder reads: a start token, then the target
-    wanted  [B, T], what it should write: the target, then END
+    wanted  [B, T], what it should predict: the target, then END
     places  [B], where the pairs are in their corpus, if they come from one
     """
 
@@ -48,15 +48,17 @@ class Batch(NamedTuple):
 
 
 def pad(rows: Iterable[Sequence[int]]) -> Tensor:
-    """Lists of numbers as one tensor, the shorter ones filled up with PAD."""
+    """Lists of numbers as one tensor, the shorter ones padded with PAD."""
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
 
 
 def make_batch(examples: Sequence[Example], pad_sources: bool = False) -> Batch:
-    """One batch of examples. Their sources have one length, unless they may be padded."""
+    """One batch of examples. Their sources must have the same length, unless they may be padded."""
     lengths = {len(example.source) for example in examples}
     if len(lengths) != 1 and not pad_sources:
-        raise ValueError(f"Sources of one batch need one length, these have {sorted(lengths)}.")
+        raise ValueError(
+            f"All sources of a batch must have one length, but these have {sorted(lengths)}."
+        )
     return Batch(
         pad(example.source for example in examples),
         pad([START, *example.target] for example in examples),
@@ -66,7 +68,7 @@ def make_batch(examples: Sequence[Example], pad_sources: bool = False) -> Batch:
 
 
 def by_source_length(examples: Sequence[Example]) -> dict[int, list[Example]]:
-    """The examples, sorted into one list for each length of the source."""
+    """The examples, sorted into one list per source length."""
     groups: dict[int, list[Example]] = {}
     for example in examples:
         groups.setdefault(len(example.source), []).append(example)
@@ -76,10 +78,10 @@ def by_source_length(examples: Sequence[Example]) -> dict[int, list[Example]]:
 def length_batches(
     examples: Sequence[Example], size: int = 128, seed: int | None = None
 ) -> list[Batch]:
-    """Batches of up to `size` pairs: equal source length, so that attention needs no mask.
+    """Batches of up to `size` pairs with equal source lengths, so that attention needs no mask.
 
     The targets have similar lengths. With a seed, pairs and batches are shuffled, as training
-    wants it; without one the order is always the same.
+    needs it; without one, the order is always the same.
     """
     rng = random.Random(seed) if seed is not None else None
     chunks = []
@@ -100,9 +102,9 @@ def length_batches(
 def padded_batches(
     examples: Sequence[Example], words: int = 2000, seed: int | None = None
 ) -> list[Batch]:
-    """Batches of at most `words` target words: pairs of similar lengths together, sources padded.
+    """Batches of at most `words` target words, with pairs of similar lengths and padded sources.
 
-    With a seed, pairs and batches are shuffled; without one the order is always the same.
+    With a seed, pairs and batches are shuffled; without one, the order is always the same.
     """
     rng = random.Random(seed) if seed is not None else None
 

@@ -18,7 +18,7 @@ SIZES = {"train": 6000, "valid": 500, "test": 500}
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence, its translation, and the (German word, English word) places that match."""
+    """A sentence, its translation, and the positions (German word, English word) that match."""
 
     german: str
     english: str
@@ -535,7 +535,7 @@ def adjective_ending(determiner: str, gender: str, case: str, number: str) -> st
 
 @dataclass(frozen=True)
 class Phrase:
-    """The same phrase in both languages, in the German case it was asked for."""
+    """The same phrase in both languages, in the German case that was asked for."""
 
     german: list[Word]
     english: list[Word]
@@ -784,7 +784,7 @@ class Speaker:
 
 
 class Clause:
-    """One clause before its words are put in order: the order depends on where it stands."""
+    """One clause before its words are put in order: the order depends on where the clause is."""
 
     def __init__(self, speaker, verb, subject, accusative, dative, place, form):
         self.verb, self.subject, self.form = verb, subject, form
@@ -895,7 +895,7 @@ def make_pair(rng: random.Random) -> Pair:
 
 @cache
 def splits(seed: int = 2016) -> dict[str, tuple[Pair, ...]]:
-    """The corpus: no German sentence stands in it twice."""
+    """The corpus, in which no German sentence occurs twice."""
     rng = random.Random(seed)
     pairs: dict[str, Pair] = {}
     while len(pairs) < sum(SIZES.values()):

@@ -14,7 +14,7 @@ SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentences and their translations; `alignments`, where known, are (source, target) words."""
+    """Sentences and their translations; `alignments`, if known, are (source word, target word)."""
 
     source: list[str]
     target: list[str]
@@ -30,7 +30,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs to train on, to validate with and to test with."""
+    """Pairs for training, for validation and for testing."""
 
     name: str
     languages: tuple[str, str]
@@ -41,8 +41,8 @@ class Corpus:
     def __str__(self) -> str:
         source, target = (multi30k.LANGUAGES[language] for language in self.languages)
         return (
-            f"{self.name}, {source} to {target}: {len(self.train):,} pairs to train on, "
-            f"{len(self.valid):,} to validate, {len(self.test):,} to test."
+            f"{self.name}, {source} to {target}: {len(self.train):,} pairs for training, "
+            f"{len(self.valid):,} for validation, {len(self.test):,} for testing."
         )
 
 
@@ -53,25 +53,25 @@ def load_corpus(
     say: Callable[[str], None] = print,
     **places,
 ) -> Corpus:
-    """Multi30k from `source` (`"de"` or `"fr"`) to English, or the built-in corpus without a net.
+    """Multi30k from `source` (`"de"` or `"fr"`) to English; without a network, the built-in corpus.
 
-    A line says which one it is. `places` goes to `multi30k.find_or_download`.
+    A printed line says which one it is. `places` goes to `multi30k.find_or_download`.
     """
     if source not in ("de", "fr"):
-        raise ValueError(f'The source language is "de" or "fr", not {source!r}.')
+        raise ValueError(f'The source language must be "de" or "fr", not {source!r}.')
     languages = (source, "en")
     if not builtin_only:
         try:
             folder = multi30k.find_or_download(languages, say=say, **places)
         except multi30k.CannotDownload as problem:
             say(f"{problem}")
-            say("So this run uses the built-in corpus, German to English.")
+            say("This run therefore uses the built-in corpus, which is German to English.")
         else:
             corpus = _read_multi30k(folder, languages, say)
             say(f"{corpus}")
             return corpus
     elif source != "de":
-        say("The built-in corpus has German only.")
+        say("The built-in corpus has no French, so this run uses German.")
     corpus = builtin_corpus()
     say(f"{corpus}")
     return corpus
@@ -84,15 +84,20 @@ def _read_multi30k(folder, languages, say) -> Corpus:
         pairs = list(zip(source, target, strict=True))
         full = [pair for pair in pairs if all(tokenise(side) for side in pair)]
         if len(full) < len(pairs):
-            say(f"{len(pairs) - len(full)} pairs of {split} have an empty side and are left out.")
+            empty = len(pairs) - len(full)
+            say(
+                f"{empty} pair{'s are' if empty > 1 else ' is'} left out of {split}: one side is empty."
+            )
         if not full:
-            raise multi30k.DataError(f"The files for {split} in {folder} hold no sentence pairs.")
+            raise multi30k.DataError(
+                f"The files for {split} in {folder} contain no sentence pairs."
+            )
         splits[split] = Pairs([one for one, _ in full], [other for _, other in full])
     return Corpus("Multi30k", languages, **splits)
 
 
 def builtin_corpus() -> Corpus:
-    """The German-English pairs of the course's own grammar, with gold alignments."""
+    """The German-English pairs of the course's own grammar, with the true word alignments."""
     splits = {
         split: Pairs(
             [pair.german for pair in pairs],
@@ -123,7 +128,7 @@ class Encoded:
 
 
 def encode(corpus: Corpus, min_count: int = 2) -> Encoded:
-    """Number the words; those seen less than `min_count` times in training become `<unk>`."""
+    """Number the words; those that occur less than `min_count` times in training become `<unk>`."""
     tokens = {
         split: (
             [tokenise(text) for text in getattr(corpus, split).source],

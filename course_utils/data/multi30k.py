@@ -35,11 +35,11 @@ class DataError(Exception):
 
 
 class CannotDownload(Exception):
-    """A data file is not here and cannot be fetched now."""
+    """A data file is missing and can't be downloaded now."""
 
 
 def cache_folder() -> Path:
-    """Where downloads of this user are kept."""
+    """Where this user's downloads are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "attention-course" / "multi30k"
 
@@ -57,10 +57,10 @@ def find_or_download(
     timeout: float = 20,
     say: Callable[[str], None] = print,
 ) -> Path:
-    """The folder that holds the files of these languages.
+    """The folder with the files of these languages.
 
-    First the folder `multi30k` inside the one that `COURSE_DATA` names, then the cache of this
-    user, then a download into that cache.
+    If `COURSE_DATA` is set, it is the folder `multi30k` inside the one named there. Otherwise it is
+    the user's cache, and missing files are downloaded into it.
     """
     given = os.environ.get("COURSE_DATA")
     if given:
@@ -75,16 +75,16 @@ def find_or_download(
     folder = cache or cache_folder()
     missing = [name for name in names(languages) if not (folder / name).is_file()]
     if missing:
-        say(f"Downloading {len(missing)} files of Multi30k into {folder} (once, 2 MB).")
+        say(f"Downloading {len(missing)} files of Multi30k to {folder} (2 MB, only once).")
     for name in missing:
         download(name, folder, address=address, timeout=timeout)
     return folder
 
 
 def download(name: str, folder: Path, *, address: str = REPOSITORY, timeout: float = 20) -> Path:
-    """Fetch one file, go on where an earlier try stopped, and keep it only when it is whole.
+    """Download one file, from where an earlier attempt stopped, and keep it only if it is whole.
 
-    The bytes go to `name.part`; the file gets its name when its SHA-256 sum is right, in one
+    The bytes go to `name.part`. Only if the SHA-256 sum is right does the file get its name, in one
     step, so that nobody ever finds half a file under that name.
     """
     target, part = folder / name, folder / f"{name}.part"
@@ -99,17 +99,17 @@ def download(name: str, folder: Path, *, address: str = REPOSITORY, timeout: flo
             part.unlink()
             raise DataError(
                 f"{name} arrived from {address}, but its contents are not the expected ones "
-                "(the SHA-256 sum differs), so it was thrown away. Try again; if it happens "
-                "again, something between you and the server changes the file."
+                "(the SHA-256 sum differs), so it was discarded. Try again; if that does not help, "
+                "something between you and the server is changing the file."
             )
         os.replace(part, target)
     except urllib.error.URLError as error:
         reason = getattr(error, "reason", error)
-        raise CannotDownload(f"{name} could not be fetched from {address}: {reason}.") from error
+        raise CannotDownload(f"{name} could not be downloaded from {address}: {reason}.") from error
     except (ConnectionError, TimeoutError, http.client.HTTPException, _CutShort) as error:
         raise CannotDownload(
-            f"The connection broke while fetching {name}: {error}. What arrived is kept; "
-            "run this again to go on from there."
+            f"The connection broke while downloading {name}: {error}. What arrived is kept; "
+            "run this again to continue from there."
         ) from error
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -125,7 +125,7 @@ class _CutShort(Exception):
 
 
 def _fetch(url: str, part: Path, timeout: float) -> bool:
-    """Append to `part` what is missing of it; say whether an earlier part was continued."""
+    """Append to `part` what is missing; True if an earlier part was continued."""
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
@@ -158,13 +158,13 @@ def read_lines(path: Path) -> list[str]:
             return [line.rstrip("\r\n") for line in file]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
-            f"{path} is damaged or was cut short ({error}). Delete it; the next run fetches "
-            "it again, or put a good copy there."
+            f"{path} is damaged or was cut short ({error}). Delete it, and the next run downloads "
+            "it again; or put a good copy there."
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path} holds bytes that are not UTF-8 text (byte {error.start}). "
-            "Delete it and fetch a good copy."
+            f"{path} contains bytes that are not UTF-8 text (byte {error.start}). "
+            "Delete it and download a good copy."
         ) from error
 
 
@@ -175,6 +175,6 @@ def read_split(folder: Path, split: str, languages: tuple[str, str]) -> tuple[li
     if len(source) != len(target):
         raise DataError(
             f"{paths[0].name} has {len(source)} lines and {paths[1].name} has {len(target)}: "
-            f"the two sides in {folder} do not belong together. Fetch both again."
+            f"the two sides in {folder} do not belong together. Download both again."
         )
     return source, target

@@ -23,12 +23,12 @@ PLACES = ("start", "end", "both", "each step", "decoder")
 class Task:
     """A task on text: what goes in, what comes out, and which tokens there are.
 
-    name      how figures call it
-    alphabet  the characters a text may have
-    prompts   the task tokens a text may start with; empty where the task needs none
+    name      the name used in figures
+    alphabet  the characters that a text may contain
+    prompts   the task tokens that a text may start with; empty if the task needs none
     solve     solve(text, prompt) -> the tokens of the right answer
     place     where the prompt goes, see PLACES
-    space     how often a drawn character is a space
+    space     the share of drawn characters that are spaces
     """
 
     name: str
@@ -55,12 +55,12 @@ class Task:
             )
         if prompt not in self.prompts:
             raise ValueError(
-                f"{prompt!r} is not a task token. There are: {', '.join(self.prompts)}."
+                f"{prompt!r} is not a task token. The task tokens are {', '.join(self.prompts)}."
             )
         return self._checked(text), prompt
 
     def source_steps(self, text: str, prompt: str) -> list[tuple[str, ...]]:
-        """The source, step by step: which tokens the encoder reads at each."""
+        """The source, step by step: the tokens that the encoder reads at each step."""
         steps: list[tuple[str, ...]] = [(character,) for character in text]
         if not prompt or self.place == "decoder":
             return steps
@@ -77,7 +77,7 @@ class Task:
         return self.tokens.index(prompt) if prompt and self.place == "decoder" else START
 
     def batch(self, lines: Sequence[str]) -> Batch:
-        """Numbers for lines whose texts have one length."""
+        """The numbers of lines whose texts all have the same length."""
         if not lines:
             raise ValueError("A batch needs at least one line.")
         pairs = [self.read(line) for line in lines]
@@ -103,10 +103,10 @@ class Task:
         )
 
     def draw_lines(self, count: int, length: int, *, seed: int) -> list[str]:
-        """Random lines of one length: letters, now and then a space, after a random prompt."""
+        """Random lines of one length: letters and a few spaces, after a random prompt."""
         if length < 1 or count < 1:
             raise ValueError(
-                f"There must be a line and a character to draw, but {count} lines of length "
+                f"There must be at least one line and one character, but {count} lines of length "
                 f"{length} were asked for."
             )
         rng = random.Random(f"{self.name} {length} {seed}")
@@ -118,7 +118,7 @@ class Task:
         return [f"{rng.choice(self.prompts)} {text}" if self.prompts else text for text in texts]
 
     def draw(self, count: int, length: int, *, seed: int) -> Batch:
-        """A batch of random lines of one length; the same seed draws the same lines."""
+        """A batch of random lines of one length; the same seed gives the same lines."""
         return self.batch(self.draw_lines(count, length, seed=seed))
 
     def write(self, numbers: Tensor) -> str:
@@ -134,12 +134,12 @@ class Task:
     def _checked(self, text: str) -> str:
         if not text:
             raise ValueError(
-                f"The text is empty: the task {self.name!r} needs a character or more."
+                f"The text is empty: the task {self.name!r} needs at least one character."
             )
         strange = sorted(set(text) - set(self.alphabet))
         if strange:
             raise ValueError(
-                f"{text!r} has characters that the task {self.name!r} does not know: "
+                f"{text!r} contains characters that the task {self.name!r} does not know: "
                 f"{', '.join(map(repr, strange))}. It knows {self.alphabet!r}."
             )
         return text
@@ -175,7 +175,7 @@ def remove_spaces(*, blank: bool) -> Task:
 def epoch_of(
     task: Task, *, batches: int, size: int, lengths: Sequence[int], seed: int = 0
 ) -> Callable[[int], list[Batch]]:
-    """For `fit`: new random batches in each epoch, each of one length out of `lengths`."""
+    """For `fit`: new random batches in each epoch, each with one of the `lengths`."""
 
     def batches_of(epoch: int) -> list[Batch]:
         first = (seed * 1_000 + epoch + 1) * 100_000

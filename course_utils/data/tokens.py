@@ -1,4 +1,4 @@
-"""Cut sentences into words, number the words, and put them together again."""
+"""Split sentences into words, number the words, and join them again."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ def tokenise(text: str) -> list[str]:
 
 
 def detokenise(tokens: Sequence[str]) -> str:
-    """A readable sentence from tokens: marks joined to words, first letter in capitals."""
+    """A readable sentence from tokens: punctuation joined to words, the first letter a capital."""
     text = ""
     open_quote = False
     glue = True
@@ -49,7 +49,7 @@ def detokenise(tokens: Sequence[str]) -> str:
 
 
 class Vocabulary:
-    """The words a model knows, each with its number; all others are `<unk>`."""
+    """The words that a model knows, each with its number; all others are `<unk>`."""
 
     def __init__(self, words: Iterable[str]):
         self.words = [*SPECIAL_WORDS, *words]
@@ -59,7 +59,7 @@ class Vocabulary:
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sequence[str]], min_count: int = 2):
-        """The words seen at least `min_count` times, the most frequent first."""
+        """The words that occur at least `min_count` times, the most frequent first."""
         counts = Counter(token for tokens in sentences for token in tokens)
         frequent = [word for word, count in counts.items() if count >= min_count]
         return cls(sorted(frequent, key=lambda word: (-counts[word], word)))
@@ -71,7 +71,7 @@ class Vocabulary:
         return [self.numbers.get(token, UNKNOWN) for token in tokens]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """The words up to `</s>`, without the start and the padding."""
+        """The words up to `</s>`, without the start mark and the padding."""
         words = []
         for number in numbers:
             if number == END:

@@ -1,6 +1,6 @@
-"""Pictures of the course, each with its words (all notebooks use them).
+"""The pictures of the course, each with a description in words (used by all notebooks).
 
-- `picture`: `Picture`, the one type for a picture with its words; a matplotlib figure as one.
+- `picture`: `Picture`, the one type for a picture with its description, also from matplotlib.
 - `chart`: line charts, bar charts and heat tables for light and dark pages.
 - `drawing`: the parts of a drawing, and a canvas for boxes and arrows.
 - `theme`, `numbers`: the colours, and how numbers are written.

@@ -1,4 +1,4 @@
-"""Plots and tables for the notebook on the bottleneck."""
+"""Plots and tables for the notebook on the bottleneck, and for other comparisons of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .chart import Line, line_chart
 from .picture import Picture
 
-DASHES = ("", "6 4", "2 3", "8 3 2 3", "1 5")  # so that no line is told by its colour alone
+DASHES = ("", "6 4", "2 3", "8 3 2 3", "1 5")  # so that colour is not needed to tell lines apart
 
 Cells = Mapping[tuple[str, str], Sequence[float]]  # [row, column]: one share per seed
 
@@ -24,7 +24,7 @@ def curves(
     logarithmic: bool = False,
     mark: tuple[float, str] | None = None,
 ) -> Picture:
-    """Lines over one axis with their names beside them; `mark` draws a vertical line with a name."""
+    """Lines over one axis, with their names beside them; `mark` draws a named vertical line."""
     return line_chart(
         [
             Line(name, list(x)[: len(ys)], list(ys), dash=DASHES[i % len(DASHES)], markers=True)
@@ -41,9 +41,9 @@ def curves(
 
 
 def steps_chart(points: Sequence[Any], schedule: str) -> Picture:
-    """The share of right characters against the steps of training, a line for each hidden size.
+    """The share of right characters against the steps of training, one line per hidden size.
 
-    Each point has the fields schedule, hidden, steps and share_right, as `load_steps()` gives them.
+    Each point has the fields schedule, hidden, steps and share_right, as in `load_steps()`.
     """
     lines: list[Line] = []
     for hidden in sorted({point.hidden for point in points}):
@@ -77,7 +77,7 @@ def steps_chart(points: Sequence[Any], schedule: str) -> Picture:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Several runs as text: the mean, and from the lowest to the highest where they differ."""
+    """Several runs as text: their mean and, if they differ, the lowest and the highest."""
     mean, low, high = (f"{x:.0%}" for x in (sum(values) / len(values), min(values), max(values)))
     return mean if low == high else f"{mean} ({low} to {high})"
 
@@ -107,18 +107,18 @@ def table(cells: Cells, corner: str) -> Picture:
 
 
 def results(cells: Cells, stored: Cells, corner: str, budget: str) -> Picture:
-    """A table of what was just measured; in the smoke budget, the stored figures under that name.
+    """A table of what was just measured; in the smoke budget, of stored figures, labelled as such.
 
-    `budget` is the notebook's, or "stored" where nothing is trained in the notebook at all.
+    `budget` is the notebook's, or "stored" if the notebook trains nothing for this table.
     """
     if budget in ("smoke", "stored"):
         seeds = max(len(values) for values in stored.values())
-        note = f"Stored figures of the course's own runs, {seeds} seeds each."
+        note = f"Stored figures from the course's own runs, {seeds} seeds each."
         if budget == "smoke":
-            note += " The smoke budget trains too little for figures of yours."
+            note += " The smoke budget trains too little for figures of your own."
         cells = stored
     else:
         seeds = max(len(values) for values in cells.values())
-        note = f"What you just trained, {seeds} seed{'' if seeds == 1 else 's'} each."
+        note = f"The models that you just trained, {seeds} seed{'' if seeds == 1 else 's'} each."
     shown = table(cells, corner)
     return Picture(f"<p>{note}</p>{shown.html}", f"{note}\n{shown.words}")

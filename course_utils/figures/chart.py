@@ -23,7 +23,7 @@ LETTER = 7.0  # the width of a letter, roughly
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart; low and high, where given, are the edges of its spread.
+    """One line of a chart; low and high, if given, are the edges of its spread.
 
     `series` (1 to 6) decides its colour and the shape of its markers; 0 takes the line's place.
     """
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class _Area:
-    """Where the lines are drawn, in pixels, and which numbers its edges are."""
+    """Where the lines are drawn, in pixels, and the numbers at its edges."""
 
     left: float
     top: float
@@ -63,7 +63,7 @@ class _Area:
         return self.bottom - (value - low) / ((high - low) or 1) * (self.bottom - self.top)
 
     def points(self, xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, float]]:
-        """Only what can be drawn: a run may have no value yet, or one that is infinite."""
+        """Only what can be drawn: a run may have no value yet, or an infinite one."""
         return [
             (self.across(x), self.up(y))
             for x, y in zip(xs, ys)
@@ -138,7 +138,7 @@ def _number(value: float) -> str:
 
 
 def round_numbers(low: float, high: float, *, inside: bool = False, most: int = 6) -> list[float]:
-    """A few round numbers from low to high: around them, or inside their range."""
+    """A few round numbers from low to high, either around them or inside their range."""
     reach = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(reach / most))
     step = next(m * power for m in (1, 2, 5, 10, 20) if reach / (m * power) <= most - 1)
@@ -256,7 +256,7 @@ def _names(area: _Area, lines: Sequence[Line]) -> list[str]:
 
 
 def _apart(wanted: Sequence[float], gap: float, top: float, bottom: float) -> list[float]:
-    """Places near the wanted ones, at least a gap apart, so that labels never overlap."""
+    """Positions near the wanted ones, at least a gap apart, so that labels never overlap."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = [0.0] * len(wanted)
     last = top - gap
@@ -307,7 +307,7 @@ def row_chart(
     write: Callable[[float], str] = shown,
     highest: float = 1.0,
 ) -> Picture:
-    """Bars from left to right, a row for each name, with their numbers behind them."""
+    """Bars from left to right, one row per name, with their numbers after them."""
     left, row, full = 20 + 7.5 * max(map(len, names)), 22, 260
     parts = [text(8, 16, title)]
     for i, (name, value) in enumerate(zip(names, values)):
@@ -358,7 +358,7 @@ def heat_table(
 
 
 def _largest(row: Sequence[float]) -> int | None:
-    """The place of the one largest value, if it is above 0 and has no equal."""
+    """The position of the largest value, if it is above 0 and the only one of its size."""
     top = max(row)
     return row.index(top) if top > 0 and row.count(top) == 1 else None
 

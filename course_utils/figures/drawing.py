@@ -13,7 +13,7 @@ _numbers = itertools.count()
 
 
 def drawing(width: float, height: float, words: str, parts: Sequence[str]) -> Picture:
-    """Parts of SVG as a picture, with the words that a screen reader reads in its place."""
+    """Parts of SVG as a picture, with the words that a screen reader reads out instead."""
     return Picture(
         f'<svg role="img" aria-label="{escape(words)}" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -46,7 +46,7 @@ def text(
 
 @dataclass
 class Canvas:
-    """Collects shapes for a diagram; y grows downwards, as in every SVG."""
+    """Collects the shapes of a diagram; y grows downwards, as in every SVG."""
 
     width: float
     height: float
@@ -68,7 +68,7 @@ class Canvas:
         new: bool = False,
         size: int = 13,
     ) -> None:
-        """A labelled box around (x, y) as its centre; dashed and empty when not built yet."""
+        """A labelled box with its centre at (x, y); dashed and empty if it is not built yet."""
         kind = f"box_{fill}" if built else "box_plain later"
         self.shapes.append(
             f'<rect class="{kind}" x="{x - width / 2:g}" y="{y - height / 2:g}" '
@@ -99,7 +99,7 @@ class Canvas:
         self.shapes.append(f'<path class="arrow{"" if built else " later"}" d="{path}"{tip}/>')
 
     def frame(self, x: float, y: float, width: float, height: float, built: bool = True) -> None:
-        """A pale panel behind what belongs together."""
+        """A pale panel behind things that belong together."""
         self.shapes.append(
             f'<rect class="panel{"" if built else " later"}" x="{x:g}" y="{y:g}" '
             f'width="{width:g}" height="{height:g}" rx="12"/>'

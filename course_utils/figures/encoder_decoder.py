@@ -13,7 +13,7 @@ TARGET = ("H", "I", " ", "A")
 
 
 def one_to_one() -> Picture:
-    """An RNN that writes one word for each word it reads, and why that can't translate."""
+    """An RNN that writes one word for each word it reads, and why it can't translate."""
     french = ("je", "ne", "suis", "pas", "là")
     wanted = ("I", "am", "not", "there", "?")
     c = Canvas(560, 250)
@@ -30,7 +30,7 @@ def one_to_one() -> Picture:
             c.arrow((x - 61, 125), (x - 30, 125))
     c.text(310, 240, "5 words in, 4 out; “not” is wanted before “pas” has been read", 12)
     return c.picture(
-        "A one-to-one RNN reads five French words, je ne suis pas là, and must write one word at "
+        "A one-to-one RNN reads five French words, je ne suis pas là, and has to write one word at "
         "each step. The English answer, I am not there, has only four words, and 'not' is due at "
         "the third step, before 'pas' is read at the fourth."
     )
@@ -67,17 +67,17 @@ def encoder_decoder(attention: bool = False, at: int = 1) -> Picture:
             c.arrow((x, 77), (x, 58))
             c.box(x, 42, 44, 30, _seen(TARGET[t]), "output")
         return c.picture(
-            "An encoder RNN reads <U>, H, i, space, a, one token per step, each state feeding the "
-            "next. Its last state, the bottleneck, is the only thing that the decoder RNN gets. "
-            "The decoder starts from <s>, reads its own last answer at each step, and a readout "
+            "An encoder RNN reads <U>, H, i, space, a, one token per step, and each state feeds "
+            "the next. Its last state, the bottleneck, is the only thing that the decoder RNN gets. "
+            "The decoder starts from <s> and reads its own last answer at each step, and a readout "
             "turns each of its states into a character: H, I, space, A."
         )
     _attention_at(c, at, encoder_x, decoder_x, state_y)
     return c.picture(
         f"The same encoder and decoder at target step {at + 1}. The decoder's state is the query. "
-        "Its dot product with each encoder state gives a score, the softmax of the scores gives "
-        "weights, here most of it on the state that has just read i. The weighted sum of the "
-        "states is the context. The readout reads context and decoder state together and writes I."
+        "Its dot product with each encoder state gives a score, and the softmax of the scores "
+        "gives the weights, which are largest for the state that has just read i. The weighted "
+        "sum of the states is the context. The readout takes context and decoder state together and writes I."
     )
 
 

@@ -17,7 +17,7 @@ KINDS = ("encoder-decoder", "decoder-only, causal", "decoder-only, two-way sourc
 def allowed(kind: str, row: int, column: int, S: int) -> bool:
     """Whether the word at `row` may look at the one at `column`; the first S are the source."""
     if kind not in KINDS:
-        raise ValueError(f"The kind is one of {', '.join(KINDS)}, not {kind!r}.")
+        raise ValueError(f"The kind must be one of {', '.join(KINDS)}, not {kind!r}.")
     both_in_source = row < S and column < S
     if both_in_source and kind != "decoder-only, causal":
         return True
@@ -25,7 +25,7 @@ def allowed(kind: str, row: int, column: int, S: int) -> bool:
 
 
 def draw_masks(source: Sequence[str], target: Sequence[str]) -> Picture:
-    """Three square tables; a dot where looking is allowed, coloured by the part of the model."""
+    """Three square tables with a dot where looking is allowed, coloured by part of the model."""
     import matplotlib.pyplot as plt
 
     words, S = [*source, *target], len(source)
@@ -40,7 +40,8 @@ def draw_masks(source: Sequence[str], target: Sequence[str]) -> Picture:
         f"Three tables of {len(words)} words by {len(words)}. A dot marks where a word may look. "
         "Left, the encoder-decoder: source words see all source words, target words see all source "
         "words and the target words up to themselves. Middle, causal: every word sees only the "
-        "words up to itself, so the source block is a triangle too. Right: as left, in one stack.",
+        "words up to itself, so the source block is a triangle too. Right: as on the left, but in "
+        "one stack.",
     )
 
 

@@ -1,10 +1,10 @@
-"""Numbers as pictures and tables show them: short, and never a wrong zero."""
+"""Numbers as pictures and tables show them: short, and never rounded to a false zero."""
 
 import math
 
 
 def shown(value: float, decimals: int = 3) -> str:
-    """A number for a cell of a picture: short, and never a wrong zero."""
+    """A number for a cell of a picture: short, and never rounded to a false zero."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -24,10 +24,10 @@ def shown(value: float, decimals: int = 3) -> str:
 
 
 def fixed(value: float, decimals: int = 2) -> str:
-    """A number with always as many decimals, for columns of scores."""
+    """A number with a fixed number of decimals, for columns of scores."""
     return f"{value:.{decimals}f}".replace("-", "−")
 
 
 def weight(value: float) -> str:
-    """A probability for a cell: three decimals, or a power of ten where those would all be 0."""
+    """A probability for a cell: three decimals, or a power of ten if they would all be 0."""
     return f"{value:.3f}" if value == 0 or value >= 0.0005 else shown(value)

@@ -25,7 +25,7 @@ def one_query() -> Picture:
     return c.picture(
         "A query q is compared with four rows x1 to x4. Each comparison is a dot product divided "
         "by the square root of d. The softmax turns the four scores into four weights that sum to "
-        "one. The output is the sum of the rows, each times its weight."
+        "one. The output is the sum of the rows, each multiplied by its weight."
     )
 
 
@@ -79,6 +79,6 @@ def two_heads() -> Picture:
     c.box(664, 95, 88, 50, "Z_total\n[4, 3]", "output")
     return c.picture(
         "X goes through two heads, each with its own W_Q, W_K and W_V. Their outputs Z1 and Z2, "
-        "four rows and two columns each, are side by side as four columns. Times W_O they give "
-        "Z_total, four rows and three columns."
+        "with four rows and two columns each, are put side by side as four columns. Multiplied by "
+        "W_O, they give Z_total, with four rows and three columns."
     )

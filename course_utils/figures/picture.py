@@ -1,4 +1,4 @@
-"""A picture together with the same in words: the one type for every figure of the course."""
+"""A picture together with its description in words: the one type for every figure of the course."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .theme import STYLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# On a narrow page a picture shrinks to this share of its width, where its letters are about 9
-# pixels high; on a narrower one it scrolls.
+# On a narrow page a picture shrinks to this share of its width, at which its letters are about 9
+# pixels high; on an even narrower page it scrolls.
 SMALLEST = 0.75
 
 
 @dataclass(frozen=True)
 class Picture:
-    """HTML with its text alternative inside it, and the same in words.
+    """HTML that contains its own text alternative, and the same text by itself.
 
-    A notebook shows the HTML; what can show no HTML shows the words. `html` is a part of a page
-    (a drawing, an image, a table), so that pictures can be put side by side in a larger one.
+    A notebook shows the HTML; where HTML can't be shown, the words appear. `html` is part of a page
+    (a drawing, an image, a table), so pictures can be put side by side in a larger one.
     """
 
     html: str
@@ -31,7 +31,7 @@ class Picture:
 
     @property
     def page(self) -> str:
-        """The picture with its style sheet: all that a browser needs."""
+        """The picture with its style sheet: everything that a browser needs."""
         return f'{STYLE}<div class="cw">{self.html}</div>'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -39,7 +39,7 @@ class Picture:
 
 
 def from_figure(figure: Figure, words: str) -> Picture:
-    """A matplotlib figure as a picture; pyplot forgets the figure, so that it is shown once."""
+    """A matplotlib figure as a picture; pyplot forgets the figure, so it is shown only once."""
     import matplotlib.pyplot as plt
 
     file, dpi = io.BytesIO(), 110

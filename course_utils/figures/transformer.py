@@ -30,14 +30,14 @@ def self_attention_diagram() -> Picture:
     c.text(690, 152, "output", 12, anchor="end")
     c.text(716, 190, "[L, dv]", 12, anchor="end")
     return c.picture(
-        "One sequence X makes queries, keys and values through three matrices. Queries and keys "
-        "give scores, Q times K transposed over root d. A mask may forbid some. The softmax of "
-        "each row gives the weights, L by L. Weights times values are the output."
+        "One sequence X gives queries, keys and values through three matrices. Queries and keys "
+        "give the scores: Q times K transposed, divided by the square root of d. A mask may forbid "
+        "some. The softmax of each row gives the weights, L by L. Weights times values are the output."
     )
 
 
 def heads_diagram(num_heads: int = 3) -> Picture:
-    """D columns cut into heads, each attends by itself, then side by side and through W_O."""
+    """D columns are split into heads, which attend by themselves, are joined and go through W_O."""
     row = 58
     c = Canvas(720, 40 + row * num_heads)
     middle = 20 + row * num_heads / 2
@@ -56,9 +56,9 @@ def heads_diagram(num_heads: int = 3) -> Picture:
     c.box(650, middle, 52, 44, "W_O", "output")
     c.arrow((676, middle), (712, middle))
     return c.picture(
-        f"The D columns of Q, K and V are cut into {num_heads} heads of d = D / {num_heads} "
-        "columns. Each head attends by itself. Their outputs are side by side again, D columns, "
-        "and go through W_O."
+        f"The D columns of Q, K and V are split into {num_heads} heads of d = D / {num_heads} "
+        "columns. Each head attends by itself. Their outputs are put side by side again, which "
+        "makes D columns, and go through W_O."
     )
 
 
@@ -96,7 +96,7 @@ def transformer_diagram(built: Iterable[str] = PARTS, new: str = "") -> Picture:
         "The transformer. Left, the encoder: words and positions, then N layers of "
         "self-attention and feed-forward, each with add and norm. Right, the decoder: N layers of "
         "masked self-attention, cross-attention to the encoder's memory, and feed-forward, then "
-        f"a linear layer that scores the next word. Built so far: {so_far}."
+        f"a linear layer that gives the logits of the next word. Built so far: {so_far}."
         + (f" Still to come: {missing}." if missing else "")
         + (f" New: {new}." if new else "")
     )
@@ -104,7 +104,7 @@ def transformer_diagram(built: Iterable[str] = PARTS, new: str = "") -> Picture:
 
 def _inputs(c: Canvas, there: set[str], new: str) -> None:
     name, on = "embedding", "embedding" in there
-    for x, words in ((LEFT, "source"), (RIGHT, "target, one step late")):
+    for x, words in ((LEFT, "source"), (RIGHT, "target, shifted by one")):
         c.text(x, 602, words, 13)
         c.arrow((x, 588), (x, 576), built=on)
         c.box(x, 556, WIDE, 40, "words + positions", "word", on, name == new)
@@ -138,13 +138,13 @@ def _decoder(c: Canvas, there: set[str], new: str) -> None:
     _sublayer(c, RIGHT, 264, "feed-forward", "feed", on, name == new)
     name, on = "readout", "readout" in there
     c.arrow((RIGHT, 166), (RIGHT, 96), built=on)
-    c.box(RIGHT, 76, WIDE, 40, "linear: a score per word", "output", on, name == new)
+    c.box(RIGHT, 76, WIDE, 40, "linear: a logit per word", "output", on, name == new)
     c.arrow((RIGHT, 56), (RIGHT, 30), built=on)
     c.text(RIGHT, 22, "next word", 13, built=on)
 
 
 def _sublayer(c: Canvas, x: float, y: float, words: str, fill: str, built: bool, new: bool) -> None:
-    """A sublayer with its residual path; `y` is the bottom, where its input comes in."""
+    """A sublayer with its residual path; `y` is the bottom, where the input enters."""
     side = -1 if x == LEFT else 1
     c.arrow((x, y), (x, y - 24), built=built)
     c.box(x, y - 44, WIDE, 40, words, fill, built, new)

@@ -1,6 +1,6 @@
-"""The mean of a model's weights over its last steps.
+"""The mean of a model's parameters over the last steps of training.
 
-The weights of single steps scatter around a good place; their mean is nearer to it.
+The parameters after single steps scatter around a good point; their mean is closer to it.
 """
 
 import copy
@@ -10,9 +10,9 @@ from torch import nn
 
 
 class RunningMean:
-    """A copy of a model that holds the mean of its weights over about `span` last steps.
+    """A copy of a model that holds the mean of its parameters over about the last `span` steps.
 
-    In the first steps the weights still move far, so the mean is over a tenth of the steps so far.
+    Early on, the parameters still move far, so the mean covers a tenth of the steps so far.
     """
 
     def __init__(self, model: nn.Module, span: int) -> None:
@@ -23,7 +23,7 @@ class RunningMean:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the weights after step number `step`, which counts from 1."""
+        """Take in the parameters after step number `step`, which counts from 1."""
         share = max(1 / self.span, 1 / (1 + step / 10))
         for mean, latest in zip(self.mean.parameters(), model.parameters(), strict=True):
             mean.lerp_(latest, share)

@@ -1,4 +1,4 @@
-"""One file per run, so that a run that was cut off goes on where it was."""
+"""One file per run, so that a run that was cut off can continue where it stopped."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SECONDS_BETWEEN = 5.0
 
 
 def checkpoint_folder() -> Path:
-    """Where checkpoints go: a mounted Google Drive if there is one, else ./checkpoints."""
+    """Where checkpoints go: a mounted Google Drive if there is one, otherwise ./checkpoints."""
     return DRIVE / "attention_course" if DRIVE.is_dir() else Path("checkpoints")
 
 
 class Checkpoint:
-    """One file that holds a run; a run of other code, sizes or seed is never mixed with it."""
+    """One file that holds a run; runs with other code, sizes or seeds are never mixed with it."""
 
     def __init__(self, name: str | Path, model: nn.Module, seed: int) -> None:
         path = Path(name)
@@ -43,16 +43,16 @@ class Checkpoint:
             saved = torch.load(self.path, map_location="cpu", weights_only=True)
             run, mark = saved["run"], saved["fingerprint"]
         except Exception:
-            self._say(show, f"The checkpoint {self.path} can't be read. Training starts anew.")
+            self._say(show, f"The checkpoint {self.path} can't be read. Training starts again.")
             return None
         if mark != self.fingerprint:
             self._say(
                 show,
-                f"The checkpoint {self.path} belongs to another model (other code, sizes or "
-                "seed). Training starts anew and replaces it.",
+                f"The checkpoint {self.path} belongs to another model (different code, sizes or "
+                "seed). Training starts again and replaces it.",
             )
             return None
-        self._say(show, f"Going on from epoch {len(run['records'])}, kept in {self.path}.")
+        self._say(show, f"Continuing after epoch {len(run['records'])}, saved in {self.path}.")
         return run
 
     def save(self, history: History, now: bool = False) -> None:
@@ -66,7 +66,7 @@ class Checkpoint:
             torch.save({"run": history.state, "fingerprint": self.fingerprint}, temporary)
             os.replace(temporary, self.path)
         except (OSError, RuntimeError) as problem:
-            self.writable = False  # say it once, then train on without
+            self.writable = False  # say so once, then train on without one
             self._say(True, f"No checkpoint could be written to {self.path}: {problem}.")
 
     @staticmethod
@@ -78,7 +78,7 @@ class Checkpoint:
 def fingerprint(model: nn.Module, seed: int) -> str:
     """A mark that changes with the model's sizes, its code or the seed.
 
-    A student who mends a forward pass and runs the cell again must not be shown the old run.
+    A student who corrects a forward pass and runs the cell again must not be shown the old run.
     """
     mark = hashlib.sha256(str(seed).encode())
     for name, value in model.state_dict().items():

@@ -1,4 +1,4 @@
-"""What a training run asks of the machine: a device, threads, memory, a fast optimiser."""
+"""What a training run needs from the machine: a device, threads, memory, a fast optimiser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def choose_device(device: str | torch.device | None = None) -> torch.device:
 
 @contextlib.contextmanager
 def one_thread(only_if: bool = True) -> Iterator[None]:
-    """Inside the block torch computes with one thread; afterwards with as many as before."""
+    """Inside the block, torch uses one thread; afterwards, as many as before."""
     before = torch.get_num_threads()
     if only_if:
         torch.set_num_threads(1)
@@ -46,19 +46,19 @@ def is_small(model: nn.Module) -> bool:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy and torch. Call it before making a model, so that it repeats."""
+    """Seed Python, NumPy and torch. Call it before making a model, so that runs can be repeated."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def seed_epoch(seed: int, epoch: int) -> None:
-    """Give each epoch its own seed, so that a resumed run draws what it would have drawn."""
+    """Give each epoch its own seed, so that a resumed run draws what an unbroken one draws."""
     seed_everything((seed * 1_000_003 + epoch) % 2**63)
 
 
 def adam(parameters: Iterable, lr: float, **options: Any) -> torch.optim.Optimizer:
-    """Adam, with all parameters updated by one call where torch and the device can do that."""
+    """Adam, which updates all parameters in one call if torch and the device can do that."""
     parameters = list(parameters)
     try:
         return torch.optim.Adam(parameters, lr=lr, fused=True, **options)
@@ -71,7 +71,7 @@ def make_optimiser(
     model: nn.Module,
     lr: float,
 ) -> torch.optim.Optimizer:
-    """The optimiser given, or one made for the parameters that are to be trained."""
+    """The given optimiser, or a new one for the parameters to be trained."""
     if isinstance(optimiser, torch.optim.Optimizer):
         return optimiser
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -84,8 +84,8 @@ def make_optimiser(
 def keep_freed_memory() -> bool:
     """Ask glibc to keep freed blocks for the next batch; True if it does.
 
-    By default it returns every large block to the system, and training, which needs the same
-    blocks again in the next step, spends a fifth of its time on getting them back.
+    By default it returns every large block to the system. Training needs the same blocks again in
+    the next step, and spends a fifth of its time getting them back.
     """
     largest_mapped, trim, top_up = -3, -1, -2  # M_MMAP_THRESHOLD and so on, from malloc.h
     try:

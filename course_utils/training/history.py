@@ -1,4 +1,4 @@
-"""What happened in a training run, epoch by epoch, and where it can go on."""
+"""What happened in a training run, epoch by epoch, and from where it can continue."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class History:
     stopped: str = "finished"
     seconds: float = 0.0
     device: str = "cpu"
-    # Where the run is: weights and optimiser after the last whole epoch, and the best weights.
+    # Parameters and optimiser after the last whole epoch, and the best parameters so far.
     state: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
     def step(self) -> int:
-        """How many steps of training the whole epochs took."""
+        """How many training steps the finished epochs took."""
         return self.state["step"] if self.state else 0
 
     @property
@@ -37,19 +37,19 @@ class History:
         for record in self.records:
             if record["epoch"] == self.best_epoch:
                 return record
-        raise ValueError("No epoch was finished, so there is no best one. Train first.")
+        raise ValueError("No epoch has finished, so there is no best one yet. Train first.")
 
     def column(self, name: str) -> list[float]:
         """One figure over the epochs, such as `train_loss`, `val_loss` or `seconds`."""
         known = sorted({key for record in self.records for key in record})
         if name not in known:
-            raise KeyError(f"There is no figure called {name!r}. There are: {', '.join(known)}.")
+            raise KeyError(f"There is no figure called {name!r}, only {', '.join(known)}.")
         return [record.get(name, math.nan) for record in self.records]
 
     def plot(self) -> Picture:
-        """The loss curves, and beside them what else the validation measured."""
+        """The loss curves, and beside them anything else that the validation measured."""
         if not self.records:
-            raise ValueError("No epoch was finished, so there is nothing to plot. Train first.")
+            raise ValueError("No epoch has finished, so there is nothing to plot yet. Train first.")
         return history_picture(self.records)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class History:
 
 
 def restore(state: dict[str, Any], history: History, model: nn.Module, optimiser: optim.Optimizer):
-    """Put a run back to where it was after its last whole epoch."""
+    """Put a run back into the state it had after its last whole epoch."""
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])
     _adopt(history, dict(state))
@@ -81,7 +81,7 @@ def close_epoch(
 ) -> None:
     """Keep the record and a snapshot; an interrupt before the last line leaves the old state.
 
-    `judged` is the model that was validated: the model in training, or its averaged weights.
+    `judged` is the model that was validated: the one in training, or the averaged one.
     """
     weights = _snapshot(model)
     kept = weights if judged is model else _snapshot(judged)
@@ -115,17 +115,19 @@ def _snapshot(model: nn.Module) -> dict[str, Tensor]:
 
 
 def figures(record: dict[str, float]) -> str:
-    """The figures of one epoch in a line."""
+    """The figures of one epoch in one line."""
     return ", ".join(
         f"{key} {value:.4g}" for key, value in record.items() if key not in ("epoch", "seconds")
     )
 
 
-def closing_note(history: History) -> str:
-    """What is written under the curve of a run that has ended."""
+def closing_note(history: History, is_saved: bool = False) -> str:
+    """What is written under the curve of a run that has ended; a saved one continues by itself."""
     note = str(history)
     if history.stopped == "interrupted" and history.records:
-        note += " To go on: fit(..., resume=history)."
+        note += " The model has the best parameters so far."
+        if is_saved:
+            note += " Run the cell again to continue."
     if history.stopped == "diverged":
         note += " The loss is no longer a number: try a smaller learning rate."
     return note

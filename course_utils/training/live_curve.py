@@ -1,4 +1,4 @@
-"""The picture of a training run: a progress bar over a loss curve, in one output that updates."""
+"""The picture of a training run: a progress bar above a loss curve, in one output that updates."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def in_notebook() -> bool:
 
 
 class LiveCurve:
-    """Shows how far a run is: one HTML output in a notebook, a tqdm bar in a terminal.
+    """Shows how far a run has got: one HTML output in a notebook, a tqdm bar in a terminal.
 
-    The notebook view is a single display that is updated in place and holds no widget, so the
+    The notebook view is a single display that is updated in place and contains no widget, so the
     saved notebook keeps the last picture and nothing else, whoever ran it.
     """
 
@@ -92,7 +92,7 @@ class LiveCurve:
 
 
 def loss_chart(records: list[Record], epochs: int) -> Picture:
-    """The loss curves with their last values beside them; nothing before the first epoch ends."""
+    """The loss curves with their last values beside them; empty until the first epoch has ended."""
     if not records:
         return Picture("", "")
     done = [record["epoch"] for record in records]

@@ -52,21 +52,21 @@ def fit(
     device: str | torch.device | None = None,
     show: bool = True,
 ) -> History:
-    """Train `model`, and leave the best weights in it.
+    """Train `model`, and leave the best parameters in it.
 
     batches(epoch)      the batches of one epoch; `epoch` counts from 0
-    loss(model, batch)  the mean loss as a scalar tensor, and over how many items it is the mean
-    validate(model)     a dict of floats with "loss" first; without it the training loss decides
-    optimiser           None for Adam, an optimiser, or what makes one from (parameters, lr=lr)
-    schedule(step)      a factor on the learning rate; `step` counts from 1
+    loss(model, batch)  the mean loss as a scalar tensor, and the number of items it is the mean of
+    validate(model)     a dict of floats with "loss" first; without it, the training loss decides
+    optimiser           None for Adam, an optimiser, or a function of (parameters, lr=lr)
+    schedule(step)      a factor for the learning rate; `step` counts from 1
     patience            stop after this many epochs without a better loss
-    average             validate and keep the mean of the weights over about so many last steps
-    checkpoint          a name or a path: a run that was cut off goes on from there
-    resume              the History of an interrupted run: go on where it stopped
-    max_seconds         stop after this time; the epoch under way is closed and counted
-    pause_after         begin no epoch after this many seconds
+    average             validate and keep the mean of the parameters over about this many last steps
+    checkpoint          a name or a path: a run that was cut off continues from there
+    resume              the History of an interrupted run, to continue where it stopped
+    max_seconds         stop after this time; the current epoch is closed and counted
+    pause_after         begin no new epoch after this many seconds
 
-    The interrupt button is safe: the best weights so far are loaded, and `resume` goes on.
+    You can interrupt safely: the best parameters so far are loaded, and `resume` continues the run.
     """
     _refuse_wrong_calls(batches, epochs)
     keep_freed_memory()
@@ -82,7 +82,7 @@ def fit(
         history.stopped = run.epochs(batches, validate, epochs, patience, seed, store)
     history.seconds, history.device = clock.seconds(), str(device)
     _leave_best_weights(model, history, store)
-    view.finish(history.records, closing_note(history))
+    view.finish(history.records, closing_note(history, is_saved=store is not None))
     return history
 
 
@@ -110,7 +110,7 @@ class _Run:
         seed: int,
         store: Checkpoint | None,
     ) -> str:
-        """Epoch after epoch, until there is a reason to stop: the reason."""
+        """Run epoch after epoch until there is a reason to stop, and return the reason."""
         history = self.history
         try:
             while not (reason := _reason_to_stop(history, epochs, patience, self.clock)):
@@ -131,7 +131,7 @@ class _Run:
         return reason
 
     def steps(self, batches: Iterable[Any], epoch: int) -> tuple[float, int]:
-        """The steps of one epoch: the mean loss of its items, and the number of the last step."""
+        """Run the steps of one epoch; return the mean loss and the number of the last step."""
         self.model.train()
         total, items, step = torch.zeros((), device=self.device), 0, self.history.step
         expected = len(batches) if isinstance(batches, Sized) else None
@@ -154,7 +154,9 @@ class _Run:
             if self.clock.runs_out():
                 break
         if items == 0:
-            raise ValueError(f"batches({epoch}) gave no batch, so there is nothing to learn.")
+            raise ValueError(
+                f"batches({epoch}) returned no batch, so there is nothing to learn from."
+            )
         return float(total) / items, step
 
     def set_learning_rate(self, step: int) -> None:
@@ -164,7 +166,7 @@ class _Run:
 
 
 class _Clock:
-    """How long a run takes, the time before it was resumed included, and when it must end."""
+    """How long a run takes, including the time before it was resumed, and when it must end."""
 
     def __init__(self, before: float, max_seconds: float | None, pause_after: float | None):
         self.before, self.max_seconds, self.pause_after = before, max_seconds, pause_after
@@ -175,7 +177,7 @@ class _Clock:
         return self.before + time.perf_counter() - self.started
 
     def runs_out(self) -> bool:
-        """True when the epoch under way is to be cut short."""
+        """True if the current epoch has to be cut short."""
         self.ran_out = self._is_later_than(self.max_seconds)
         return self.ran_out
 
@@ -189,7 +191,7 @@ class _Clock:
 def _refuse_wrong_calls(batches: Any, epochs: int) -> None:
     if not callable(batches):
         raise TypeError(
-            "batches must be a function of the epoch that gives the batches, "
+            "batches must be a function that takes the epoch and returns its batches, "
             "for example `lambda epoch: list_of_batches`."
         )
     if epochs < 1:
@@ -203,7 +205,7 @@ def _begin(
     store: Checkpoint | None,
     show: bool,
 ) -> History:
-    """A new history, or the one that is to go on, with its weights in the model."""
+    """A new history, or the one to continue, with its parameters in the model."""
     history = History()
     state = resume.state if resume is not None else (store.load(show) if store else None)
     if state is not None:
@@ -214,7 +216,7 @@ def _begin(
 
 
 def _averaged(model: nn.Module, span: int | None, history: History) -> RunningMean | None:
-    """The running mean of the weights, if one is wanted; of a run that goes on, its own."""
+    """The running mean of the parameters, if one is wanted; a continued run gets back its own."""
     if span is None:
         return None
     averaged = RunningMean(model, span)
@@ -226,7 +228,7 @@ def _averaged(model: nn.Module, span: int | None, history: History) -> RunningMe
 def _reason_to_stop(
     history: History, epochs: int, patience: int | None, clock: _Clock
 ) -> str | None:
-    """Why no other epoch begins; None if one does."""
+    """Why no further epoch begins; None if one does."""
     if clock.ran_out:
         return "out of time"
     if len(history.records) >= epochs:
@@ -243,7 +245,9 @@ def _note(history: History) -> str:
 def _loss_of(loss: Loss, model: nn.Module, batch: Any) -> tuple[Tensor, int]:
     answer = loss(model, batch)
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        raise TypeError("loss(model, batch) must return two things: the loss and a count of items.")
+        raise TypeError(
+            "loss(model, batch) must return two things: the loss and the number of items."
+        )
     return answer[0], int(answer[1])
 
 
@@ -254,7 +258,9 @@ def _validated(validate: Validate | None, model: nn.Module) -> dict[str, float]:
     with torch.no_grad():
         found = validate(model)
     if "loss" not in found:
-        raise KeyError('validate(model) must return a dict with a "loss", but it has none.')
+        raise KeyError(
+            'validate(model) must return a dict with the key "loss", but that is missing.'
+        )
     return {f"val_{key}": float(value) for key, value in found.items()}
 
 

@@ -1,9 +1,9 @@
-"""The loss of a readout over many words, without ever holding all the scores at once.
+"""The loss of a readout over many words, without ever holding all the logits at once.
 
-A readout turns each hidden vector into one score for every word of the vocabulary: for a batch
+A readout turns each hidden vector into one logit for every word of the vocabulary. For a batch
 of 1,600 words and a vocabulary of 6,000 that is a matrix of 40 MB, and the usual loss makes three
-more of its size (log-probabilities, their gradient, the gradient of the scores). Here a few
-hundred rows are scored, compared and turned into gradients while they are still in the cache.
+more of that size (log-probabilities, their gradient, the gradient of the logits). Here a few
+hundred rows at a time become logits, loss and gradients while they are still in the cache.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROWS = 256
 
 
 class _WordLoss(torch.autograd.Function):
-    """The mean cross-entropy; the gradients are made on the way forward, where the scores are."""
+    """The mean cross-entropy; gradients are computed on the way forward, where the logits are."""
 
     @staticmethod
     def forward(ctx, features: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor) -> Tensor:
@@ -30,7 +30,7 @@ class _WordLoss(torch.autograd.Function):
             score = torch.addmm(bias, some, weight.T, out=scores[: len(some)])
             normaliser = score.logsumexp(dim=1, keepdim=True)
             total += (normaliser - score.gather(1, right)).sum()
-            # The gradient of the loss with respect to the scores: softmax minus one-hot.
+            # The gradient of the loss with respect to the logits: softmax minus one-hot.
             flow = score.sub_(normaliser).exp_()
             flow.scatter_add_(1, right, flow.new_full(right.shape, -1.0))
             torch.mm(flow, weight, out=gradients[0][rows])

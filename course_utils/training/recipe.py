@@ -1,4 +1,4 @@
-"""What it takes to train a translator, for each budget of a notebook."""
+"""The settings for training a translator, for each budget of a notebook."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,13 @@ from typing import Any
 class Recipe:
     """How to train, and how large a model.
 
-    epochs        how often all examples are seen
+    epochs        how often every example is seen
     lr            the highest learning rate: it rises for `rising_steps`, then falls to zero
-    batch_size    sentence pairs in a batch, or about how many words where sources are padded
+    batch_size    sentence pairs per batch, or roughly the number of words if sources are padded
     smoothing     the share of each target that is spread over all words
-    examples      only so many of the corpus; None for all
-    average       keep the mean of the weights over about so many last steps; None: of one step
-    sizes         what the model is built with
+    examples      use only this many examples of the corpus; None for all
+    average       keep the mean of the parameters over about this many last steps; None: no mean
+    sizes         the sizes that the model is built with
     """
 
     epochs: int

@@ -1,8 +1,8 @@
 """From German to English with attention (notebook 04).
 
-model.py has the translator, to be read from top to bottom. all_steps.py and fast_decoding.py do
-the same faster, and the model can be understood without them. Notebooks 06 and 07 train and
-translate with the functions of this room, and use its scores.
+model.py contains the translator, to be read from top to bottom. all_steps.py and fast_decoding.py
+do the same faster, and you can understand the model without them. Notebooks 06 and 07 also train,
+translate and measure with the functions of this room.
 """
 
 from course_utils import offer

@@ -1,6 +1,6 @@
 """A faster way to attend: all target steps in one call. The model is complete without it.
 
-The numbers and gradients are those of `attend_step_by_step` in model.py.
+The numbers and gradients equal those of `attend_step_by_step` in model.py.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from course_utils.translation.model import attend_step_by_step
 
 
 class _Product(torch.autograd.Function):
-    """A batched product that knows what to do when only its left side has many steps.
+    """A batched product for the case that only its left side has many steps.
 
-    vmap alone would copy the right side (the keys, the values) once for each step. Here the
-    steps become more rows of the left side, which is one larger product without a copy.
+    vmap alone would copy the right side (the keys, the values) once per step. Here the steps
+    become additional rows of the left side, which gives one larger product without a copy.
     """
 
     @staticmethod
@@ -48,7 +48,7 @@ class _Product(torch.autograd.Function):
 
 
 class _ProductsTogether(TorchFunctionMode):
-    """Inside it, batched products take the way of `_Product`."""
+    """Inside this block, batched products are computed by `_Product`."""
 
     PRODUCTS = frozenset({torch.bmm, torch.matmul, Tensor.bmm, Tensor.matmul, Tensor.__matmul__})
 
@@ -63,9 +63,9 @@ class _ProductsTogether(TorchFunctionMode):
 def attend_all_steps(attention: nn.Module, hiddens: Tensor, states: Tensor):
     """The same numbers as `attend_step_by_step`, from one call for all target steps.
 
-    `torch.vmap` runs a module that was written for one step over many of them, and what
-    depends on the source alone, such as the keys, is computed once. A module that vmap cannot
-    run (one that calls `.item()`, for example) is asked step by step.
+    `torch.vmap` applies a module that was written for one step to many of them, and computes
+    only once what depends on the source alone, such as the keys. A module that vmap can't
+    run (one that calls `.item()`, for example) is called step by step.
     """
     if attention not in _only_step_by_step:
         try:
@@ -75,7 +75,7 @@ def attend_all_steps(attention: nn.Module, hiddens: Tensor, states: Tensor):
                 with _ProductsTogether():
                     return together(hiddens, states)
         except Exception:
-            # If the module itself is at fault, the loop raises an error its author can read.
+            # If the module itself is wrong, the loop raises an error that its author can read.
             answer = attend_step_by_step(attention, hiddens, states)
             _only_step_by_step.add(attention)
             return answer

@@ -1,4 +1,4 @@
-"""Watches a beam search from outside: what it asked the model, drawn as a tree."""
+"""Watch a beam search from outside: what it asked the model, to be drawn as a tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class BeamTrace:
-    """Takes the place of `step`, and remembers the prefixes it was asked about and the answers."""
+    """Use it in place of `step`: it remembers the prefixes it was asked about, and its answers."""
 
     def __init__(self, step: Callable[[Tensor], Tensor]):
         self.step = step
@@ -20,9 +20,9 @@ class BeamTrace:
         return answers
 
     def tree(self, words: Sequence[str], end: int, beam: int) -> list[list[dict]]:
-        """The steps for the `beam_tree` widget: for each, the best ways to go on.
+        """The steps for the `beam_tree` widget, each with its best continuations.
 
-        Every kept continuation is in it, and as many dropped ones as the beam is wide.
+        It contains every continuation that was kept, and as many dropped ones as the beam is wide.
         """
         totals: dict[tuple[int, ...], float] = {self.calls[0][0][0]: 0.0}
         parents: dict[tuple[int, ...], int | None] = {self.calls[0][0][0]: None}
@@ -32,7 +32,7 @@ class BeamTrace:
             options = []
             for prefix, row in zip(prefixes, answers, strict=True):
                 if prefix not in totals:
-                    continue  # a search of another kind: draw what can be drawn
+                    continue  # a different kind of search: draw what can be drawn
                 best = row.topk(min(2 * beam, len(row)))
                 for value, word in zip(best.values.tolist(), best.indices.tolist(), strict=True):
                     options.append(((*prefix, word), totals[prefix] + value))

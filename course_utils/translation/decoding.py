@@ -1,4 +1,4 @@
-"""From a trained model to words: one way to translate for all models, and what a search asks."""
+"""From a trained model to words: one way to translate, and the `step` of a search."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from course_utils.data.tokens import NEVER_WRITTEN
 from course_utils.translation.fast_decoding import greedy
 from course_utils.translation.model import Translator
 
-# What a model writes: write(model, sources) gives for each source the numbers of the words, and
-# the attention weights [T, S] or None.
+# What a model writes: write(model, sources) returns, for each source, the numbers of the words and
+# the attention weights [T, S], or None.
 Write = Callable[[Any, Sequence[Sequence[int]]], Sequence[tuple[list[int], Tensor | None]]]
 
 
 @dataclass(frozen=True)
 class Translation:
-    """The words a model wrote, and where it looked for each: weights [T, S], `</s>` included.
+    """The words that a model wrote, and where it looked for each: weights [T, S], including `</s>`.
 
     `weights` is None for models that do not report where they look.
     """
@@ -39,9 +39,9 @@ def translate(
     sources: Sequence[Sequence[int]] | None = None,
     write: Write = greedy,
 ) -> list[Translation]:
-    """Translations of the sources, in their order; without sources, of the test sentences.
+    """Translations of the sources, in the same order; without sources, of the test sentences.
 
-    `write(model, sources)` is how a model writes: `greedy` for the translator of notebook 04.
+    `write(model, sources)` is how the model writes: `greedy` for the translator of notebook 04.
     """
     if sources is None:
         sources = [example.source for example in data.test]
@@ -69,10 +69,10 @@ def gold_weights(model: Translator, data: Encoded, split: str = "test") -> list[
 def prefix_scorer(
     model: Translator, data: Encoded, source: Sequence[int]
 ) -> Callable[[Tensor], Tensor]:
-    """The `step` that beam search asks: prefixes [N, L] -> log-probabilities [N, V].
+    """The `step` function for beam search: prefixes [N, L] -> log-probabilities [N, V].
 
     Each prefix begins with the start mark. The hidden states of known prefixes are kept, so a
-    prefix that grew by one word costs one recurrent step.
+    prefix that has grown by one word costs only one recurrent step.
     """
     model.eval()
     device = next(model.parameters()).device
@@ -97,8 +97,8 @@ def prefix_scorer(
         hidden = model.decoder(model.target_embedding(last)[None], before[None])[1][0]
         known.update(zip(rows, hidden, strict=True))
         contexts, _ = model.attention(hidden, states.expand(-1, len(rows), -1))
-        scores = model.scores(contexts, hidden)
-        scores[:, NEVER_WRITTEN] = -math.inf
-        return F.log_softmax(scores, dim=-1)
+        logits = model.scores(contexts, hidden)
+        logits[:, NEVER_WRITTEN] = -math.inf
+        return F.log_softmax(logits, dim=-1)
 
     return step

@@ -1,4 +1,4 @@
-"""Attention diagrams and the comparison of mechanisms, each with the same in words."""
+"""Attention diagrams and the comparison of mechanisms, each with a description in words."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def draw_attention(
     title: str = "",
     gold: Iterable[tuple[int, int]] = (),
 ) -> Picture:
-    """A row for each written word, a column for each source word, brighter where it looks.
+    """One row per written word and one column per source word; brighter cells mean more attention.
 
-    Weights of a tenth and more are in the cells as numbers. `gold` pairs get a frame.
+    Weights of about a tenth or more are printed in their cells. `gold` pairs get a frame.
     """
     values = np.asarray(weights, dtype=float)
     if values.shape != (len(target), len(source)):
         raise ValueError(
-            f"The weights have shape {values.shape}, but there are {len(target)} target words "
+            f"The weights have the shape {values.shape}, but there are {len(target)} target words "
             f"and {len(source)} source words."
         )
     heading = f"Attention diagram {title}".strip()
@@ -76,7 +76,7 @@ def _attention_figure(
 
 
 def describe_attention(source: Sequence[str], target: Sequence[str], weights) -> str:
-    """The same diagram in words, for those who cannot see it."""
+    """The same diagram in words, for those who can't see it."""
     lines = []
     for word, row in zip(target, np.asarray(weights, dtype=float), strict=True):
         order = [place for place in np.argsort(-row, kind="stable")[:2] if row[place] >= 0.005]
@@ -93,7 +93,7 @@ def save_diagrams(
     split: str = "test",
     folder: str | Path = "examples",
 ) -> list[Path]:
-    """Draw the translations at these places of a split and save them as pictures."""
+    """Draw the translations at these positions of a split and save them as pictures."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     sources = data.source_tokens(split)
@@ -101,7 +101,9 @@ def save_diagrams(
     for place in places:
         one = translations[place]
         if one.weights is None:
-            raise ValueError("These translations do not tell where the model looked.")
+            raise ValueError(
+                "These translations have no attention weights, so there is nothing to draw."
+            )
         target = [*one.words, "</s>"][: len(one.weights)]
         path = folder / f"{split}_{place:04d}.png"
         _attention_figure(sources[place], target, np.asarray(one.weights)).savefig(path, dpi=110)
@@ -110,7 +112,7 @@ def save_diagrams(
 
 
 def comparison_plot(results: Sequence[Result]) -> Picture:
-    """Every run as a dot, the mean as a bar, and the two published figures beside it."""
+    """Every run as a dot, their mean as a bar, and the two published figures beside it."""
     import matplotlib.pyplot as plt
 
     summaries = summarise(results)

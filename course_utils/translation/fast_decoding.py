@@ -1,4 +1,4 @@
-"""Greedy search for many sentences at once. The words are those of one sentence at a time."""
+"""Greedy search for many sentences at once. It gives the same words as one sentence at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Written = tuple[list[int], Tensor]  # the numbers of the words, and where the mo
 
 
 class _SourceOnce(TorchFunctionMode):
-    """Inside it, products of the source states and weights are computed once and remembered.
+    """Inside this block, products of source states and parameters are computed only once.
 
-    While decoding, an attention module is called for each step with the same states, and would
-    make the same keys from them again and again. This is most of its work.
+    During decoding, an attention module is called at each step with the same states, and would
+    compute the same keys from them again and again. That is most of its work.
     """
 
     REMEMBERED = frozenset(
@@ -69,7 +69,7 @@ class _Group:
         self.slots = torch.arange(states.shape[1], device=states.device)
 
     def attend(self, attention: nn.Module, hidden: Tensor) -> Tensor:
-        """The contexts of the sentences still here; where they looked is kept."""
+        """The contexts of the sentences still being written; where they looked is kept."""
         whole = len(self.slots) == self.states.shape[1]
         if not whole:
             hidden = hidden.new_zeros(self.states.shape[1], hidden.shape[1]).index_copy(
@@ -83,7 +83,7 @@ class _Group:
         return context
 
     def keep(self, stay: list[int]) -> None:
-        """Only these go on. The states follow when half of them are of no use any more."""
+        """Only these continue. The states follow once half of them are no longer used."""
         if len(stay) == len(self.rows):
             return
         self.rows, self.slots = [self.rows[place] for place in stay], self.slots[stay]
@@ -91,7 +91,7 @@ class _Group:
             self._place(self.states[:, self.slots])
 
     def weights(self) -> dict[int, Tensor]:
-        """For each sentence that was ever here, where it looked: [T, S]."""
+        """For each sentence that was ever in this group, where it looked: [T, S]."""
         first, _ = self.written[0]
         place = {row: number for number, row in enumerate(first)}
         S = self.states.shape[0]
@@ -105,11 +105,11 @@ class _Group:
 
 @torch.inference_mode()
 def greedy(model: Translator, sources: Sequence[Sequence[int]]) -> list[Written]:
-    """Write translations by always taking the most probable next word: numbers and weights.
+    """Translate by always taking the most probable next word; return word numbers and weights.
 
-    All sentences are written together. The recurrent step and the output layer take them all
-    at once; attention takes those of one source length at a time, so that it needs no mask.
-    Sentences that have ended leave the batch.
+    All sentences are written together. The recurrent step and the output layer process them all
+    at once; attention processes those of one source length at a time, so that it needs no mask.
+    Finished sentences leave the batch.
     """
     model.eval()
     groups, hidden = _encode_by_length(model, sources)
@@ -124,9 +124,9 @@ def greedy(model: Translator, sources: Sequence[Sequence[int]]) -> list[Written]
         contexts = [
             group.attend(model.attention, part) for group, part in zip(groups, parts, strict=True)
         ]
-        scores = model.scores(torch.cat(contexts), hidden)
-        scores[:, NEVER_WRITTEN] = -math.inf
-        last = _largest(scores)
+        logits = model.scores(torch.cat(contexts), hidden)
+        logits[:, NEVER_WRITTEN] = -math.inf
+        last = _largest(logits)
         going = _write_down(last.tolist(), groups, numbers, step)
         groups = [group for group in groups if group.rows]
         if len(going) < len(last):
@@ -138,7 +138,7 @@ def greedy(model: Translator, sources: Sequence[Sequence[int]]) -> list[Written]
 def _encode_by_length(
     model: Translator, sources: Sequence[Sequence[int]]
 ) -> tuple[list[_Group], Tensor]:
-    """Groups of one source length each, and the first hidden states in their order."""
+    """One group per source length, and the first hidden states in the same order."""
     device = next(model.parameters()).device
     groups, hiddens = [], []
     for length in sorted({len(source) for source in sources}):
@@ -152,7 +152,7 @@ def _encode_by_length(
 def _write_down(
     words: list[int], groups: list[_Group], numbers: list[list[int]], step: int
 ) -> list[int]:
-    """Give each sentence its new word; sentences that have ended leave. Who goes on: places."""
+    """Give each sentence its new word, let finished ones leave, and return the rows that stay."""
     start, going = 0, []
     for group in groups:
         stay = []
@@ -167,8 +167,8 @@ def _write_down(
     return going
 
 
-def _largest(scores: Tensor) -> Tensor:
-    """The place of the largest score in each row."""
-    if scores.device.type == "cpu":  # here NumPy is several times as fast
-        return torch.from_numpy(scores.numpy().argmax(axis=-1))
-    return scores.argmax(dim=-1)
+def _largest(logits: Tensor) -> Tensor:
+    """The index of the largest logit in each row."""
+    if logits.device.type == "cpu":  # here NumPy is several times as fast
+        return torch.from_numpy(logits.numpy().argmax(axis=-1))
+    return logits.argmax(dim=-1)

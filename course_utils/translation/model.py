@@ -1,4 +1,4 @@
-"""The translator of this course: it reads with one GRU, writes with another, and attends."""
+"""The translator of this course: one GRU reads, another writes, and attention connects them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Attend = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Widths:
-    """How wide the layers are, and how much of them dropout hides while training."""
+    """How wide the layers are, and how much of them dropout hides during training."""
 
     words: int = 256
     encoder: int = 256
@@ -25,7 +25,7 @@ class Widths:
 
 
 class Dummy(nn.Module):
-    """No attention: the decoder gets zeros, whatever the source says."""
+    """No attention: the decoder gets zeros, whatever the source is."""
 
     def forward(self, hidden, encoder_outputs):
         S, B, width = encoder_outputs.shape
@@ -33,7 +33,7 @@ class Dummy(nn.Module):
 
 
 class MeanPool(nn.Module):
-    """The same attention to every word: the decoder gets the mean of the states."""
+    """Equal attention to every word: the decoder gets the mean of the states."""
 
     def forward(self, hidden, encoder_outputs):
         S, B, _ = encoder_outputs.shape
@@ -41,7 +41,7 @@ class MeanPool(nn.Module):
 
 
 def attend_step_by_step(attention: nn.Module, hiddens: Tensor, states: Tensor):
-    """Ask the attention once for each target step: contexts [T, B, 2E], weights [T, B, S]."""
+    """Call the attention once per target step: contexts [T, B, 2E], weights [T, B, S]."""
     contexts, weights = zip(*(attention(hidden, states) for hidden in hiddens), strict=True)
     return torch.stack(contexts), torch.stack(weights)
 
@@ -49,12 +49,12 @@ def attend_step_by_step(attention: nn.Module, hiddens: Tensor, states: Tensor):
 class Translator(nn.Module):
     """Equations 3 to 12, with the attention as an argument.
 
-    `attend` asks the attention for all target steps; another function may do it faster. Time
-    comes first in all tensors here, as the recurrent layers and the assignment want it.
+    `attend` calls the attention for all target steps; another function may do that faster. Time
+    comes first in all tensors here, as it does in PyTorch's recurrent layers.
 
-    The output layer is the largest matrix by far. Here W_d of equation 12 is a product of two:
-    [context, hidden] is first narrowed to the size of a word, then compared with every word's
-    own vector. That is a third of the work, and the words are learned once, not twice.
+    The output layer is by far the largest matrix. Here W_d of equation 12 is the product of two:
+    [context, hidden] is first narrowed to the size of a word's vector, then compared with the
+    vector of every word. That is a third of the work, and each word's vector is learned only once.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Translator(nn.Module):
     def decode(self, given: Tensor, states: Tensor, hidden: Tensor):
         """given [T, B] -> contexts [T, B, 2E], hiddens [T, B, D], weights [T, B, S] (9 to 11).
 
-        Attention comes after the recurrent step and nothing of it flows back, so the GRU runs
-        over all the steps at once.
+        Attention comes after the recurrent step and does not feed back into it, so the GRU can
+        run over all steps at once.
         """
         embedded = self.dropout(self.target_embedding(given))
         hiddens, _ = self.decoder(embedded, hidden[None].contiguous())
@@ -98,16 +98,16 @@ class Translator(nn.Module):
         return contexts, hiddens, weights
 
     def features(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
-        """What the decoder is about to say, as a vector of the size of a word."""
+        """What the decoder is about to write, as a vector of the size of a word's vector."""
         joined = self.dropout(torch.cat([contexts, hiddens], dim=-1))
         return self.dropout(self.narrow(joined))
 
     def scores(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
-        """The scores of all words before the softmax of equation 12: [..., V]."""
+        """The logits of all words, before the softmax of equation 12: [..., V]."""
         return self.output(self.features(contexts, hiddens))
 
     def forward(self, source: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
-        """source [S, B], given [T, B] -> scores [T, B, V], weights [T, B, S]."""
+        """source [S, B], given [T, B] -> logits [T, B, V], weights [T, B, S]."""
         states, hidden = self.encode(source)
         contexts, hiddens, weights = self.decode(given, states, hidden)
         return self.scores(contexts, hiddens), weights

@@ -1,4 +1,4 @@
-"""The measured runs: tables of translators, read, extended and summed up."""
+"""The measured runs of translators: their tables are read, extended and summarised here."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TRANSFORMER_RESULTS = FOLDER / "transformer_results.csv"
 
 @dataclass(frozen=True)
 class Result:
-    """One training run, as it is in the table of results.
+    """One training run, as one row of the table of results.
 
-    `minutes` is by the clock on a machine that may be busy, `cpu_minutes` what the cores did.
+    `minutes` is clock time on a machine that may be busy, `cpu_minutes` the time of its cores.
     """
 
     mechanism: str
@@ -48,7 +48,7 @@ class Result:
         score: Bleu,
         cpu_minutes: float = math.nan,
     ) -> Result:
-        """What a finished training and its BLEU say, in the table's digits."""
+        """The row of a finished training run and its BLEU, rounded as in the table."""
         return cls(
             mechanism,
             seed,
@@ -70,7 +70,7 @@ MECHANISMS = tuple(DOCUMENT)
 
 @dataclass(frozen=True)
 class BeamResult:
-    """BLEU of one trained model with one width of the beam; a penalty of 1 is the mean per word."""
+    """BLEU of one trained model with one beam width; a penalty of 1 means the mean per word."""
 
     budget: str
     beam: int
@@ -82,7 +82,7 @@ class BeamResult:
 
 @dataclass(frozen=True)
 class LengthResult:
-    """BLEU of one model on the test sentences whose source has a certain length."""
+    """BLEU of one model on the test sentences of certain source lengths."""
 
     mechanism: str
     budget: str
@@ -94,7 +94,7 @@ class LengthResult:
 
 
 def length_text(results: Sequence[LengthResult]) -> str:
-    """BLEU by length as a table in plain text: a line for each model."""
+    """BLEU by length as a plain-text table, one line per model."""
     spans = list(dict.fromkeys((r.shortest, r.longest) for r in results))
     models = list(dict.fromkeys((r.mechanism, r.seed) for r in results))
     known = {(r.mechanism, r.seed, (r.shortest, r.longest)): r.bleu_tokens for r in results}
@@ -124,7 +124,7 @@ def read_results(path: Path = RESULTS, kind: type = Result) -> list:
 
 
 def add_result(result: Result | BeamResult | LengthResult, path: Path = RESULTS) -> None:
-    """Write one more run into the table, whole or not at all."""
+    """Add one run to the table, completely or not at all."""
     rows = [*read_results(path, type(result)), result]
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
@@ -147,7 +147,7 @@ class Summary:
 
 
 def summarise(results: Iterable[Result]) -> list[Summary]:
-    """One line for each mechanism, over all its runs; the variance needs two runs or more."""
+    """One line per mechanism, over all its runs; a variance needs at least two runs."""
     results = list(results)
     summary = []
     for mechanism in dict.fromkeys([*MECHANISMS, *(result.mechanism for result in results)]):
@@ -169,7 +169,7 @@ def summarise(results: Iterable[Result]) -> list[Summary]:
 
 
 def comparison_text(summaries: Sequence[Summary]) -> str:
-    """The comparison as a table in plain text, the published figures beside it."""
+    """The comparison as a plain-text table, with the published figures beside it."""
     widths = {"mechanism": 22, "runs": 5, "BLEU mean": 11, "variance": 10, "loss mean": 11}
     columns = [*widths, "variance", "sample", "report"]
 

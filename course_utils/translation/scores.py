@@ -17,7 +17,7 @@ from course_utils.translation.results import LengthResult
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU twice: on lower-cased tokens, as the assignment counts, and on plain sentences."""
+    """BLEU twice: on lower-cased tokens, as in the course's tables, and on plain sentences."""
 
     tokens: float
     plain: float
@@ -32,7 +32,7 @@ class Bleu:
 
 
 def bleu(words: Sequence[Sequence[str]], data: Encoded, split: str = "test") -> Bleu:
-    """BLEU of translations (a list of words for each sentence) against a split's references."""
+    """BLEU of translations (one list of words per sentence) against the references of a split."""
     references = data.target_tokens(split)
     if len(words) != len(references):
         raise ValueError(f"There are {len(words)} translations for {len(references)} references.")
@@ -62,9 +62,9 @@ def bleu_by_length(
     seed: int = 0,
     parts: int = 3,
 ) -> list[LengthResult]:
-    """BLEU of translations of the test set, for short, middling and long sources apart.
+    """BLEU of translations of the test set, separately for short, medium and long sources.
 
-    The parts have about equally many sentences; those of one length stay together.
+    The parts have about the same number of sentences; sentences of one length stay together.
     """
     references = data.target_tokens("test")
     if len(words) != len(references):
@@ -85,7 +85,7 @@ def bleu_by_length(
 
 
 def links(weights: torch.Tensor) -> set[tuple[int, int]]:
-    """For each target word (a row of [T, S]) the source word it looks at most.
+    """For each target word (a row of [T, S]), the source word that it looks at most.
 
     A row without a preference, all zeros or all equal, gives no link.
     """
@@ -111,7 +111,7 @@ def alignment_error_rate(
 
 
 def best_possible_error_rate(gold: Iterable[frozenset[tuple[int, int]]]) -> float:
-    """What one link per target word can reach at best: words such as "opens" have two sources."""
+    """The best that one link per target word can reach: words such as "opens" have two sources."""
     right = gold_count = 0
     for pairs in gold:
         right += len({target for _, target in pairs})
@@ -120,8 +120,8 @@ def best_possible_error_rate(gold: Iterable[frozenset[tuple[int, int]]]) -> floa
 
 
 def aligned_error_rate(model: Translator, data: Encoded, split: str = "test") -> float:
-    """The alignment error rate of a model, where the corpus knows the true alignment."""
+    """The alignment error rate of a model, for a corpus with known alignments."""
     gold = getattr(data.corpus, split).alignments
     if gold is None:
-        raise ValueError(f"{data.corpus.name} has no gold alignments: use the built-in corpus.")
+        raise ValueError(f"{data.corpus.name} has no known alignments: use the built-in corpus.")
     return alignment_error_rate(gold_weights(model, data, split), gold)

@@ -1,10 +1,10 @@
-"""The lecture's decoder for French to English: scores from a linear layer, attention first.
+"""A lecture's decoder for French to English: scores from a linear layer, attention first.
 
-It differs from the assignment's decoder in three ways. The scores come from the decoder's
-state and input alone, one for each of `longest` places, whatever is there: the keys are
-weights of the layer. The context joins the input through a ReLU. And attention comes before
-the recurrent step, so the context of one step changes the state of the next: there is no way
-to run all the steps at once.
+It differs from the decoder in model.py in three ways. The scores come from the decoder's state
+and input alone, one for each of `longest` positions, whatever is there: the keys are parameters
+of the layer. The context is joined with the input through a ReLU layer. And attention comes
+before the recurrent step, so the context of one step changes the state of the next, and the
+steps can't all run at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from course_utils.translation.model import length_limit
 
 
 class SlidesTranslator(nn.Module):
-    """A GRU that reads and a GRU cell that writes, with linear scores over fixed places."""
+    """A GRU that reads and a GRU cell that writes, with linear scores over fixed positions."""
 
     def __init__(
         self,
@@ -46,20 +46,22 @@ class SlidesTranslator(nn.Module):
         self.output = nn.Linear(size, target_words)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """source [S, B] -> states [longest, B, D], zeros after the sentence; last state [B, D]."""
+        """source [S, B] -> states [longest, B, D], padded with zeros, and the last state [B, D]."""
         S = len(source)
         if self.longest < S:
             raise ValueError(
-                f"A source of {S} words is longer than the {self.longest} places of this decoder."
+                f"A source of {S} words is longer than the {self.longest} positions that this "
+                "decoder has."
             )
         states, last = self.encoder(self.dropout(self.source_embedding(source)))
         return F.pad(states, (0, 0, 0, 0, 0, self.longest - S)), last[0]
 
     def step(self, token: Tensor, hidden: Tensor, states: Tensor):
-        """One word: token [B], hidden [B, D] -> scores [B, V], hidden [B, D], weights [B, longest].
+        """One word: token [B], hidden [B, D] -> logits [B, V], hidden [B, D], weights [B, longest].
 
-        h~ = [h, x];  weights = softmax(W_a h~ + b_a);  c = sum of weights times states;
-        z = ReLU(W_c [x, c] + b_c);  h = f(z, h);  and the scores of the words come from h.
+        With the state d and the input u: weights = softmax(W_a [d, u] + b_a);
+        c = sum of weights times states; z = ReLU(W_c [u, c] + b_c); the new d = GRU(z, d); and the
+        logits of the words come from the new d.
         """
         x = self.dropout(self.target_embedding(token))
         weights = self.scores_of_places(torch.cat([hidden, x], dim=-1)).softmax(dim=-1)
@@ -70,18 +72,18 @@ class SlidesTranslator(nn.Module):
 
 
 def slides_loss(model: SlidesTranslator, batch: Batch) -> tuple[Tensor, int]:
-    """The mean loss of the words to predict, step by step, and how many they are."""
+    """The mean loss per word to predict, step by step, and the number of these words."""
     states, hidden = model.encode(batch.source.T)
     total, words = states.new_zeros(()), 0
     for given, wanted in zip(batch.given.T, batch.wanted.T, strict=True):
-        scores, hidden, _ = model.step(given, hidden, states)
-        total = total + F.cross_entropy(scores, wanted, ignore_index=PAD, reduction="sum")
+        logits, hidden, _ = model.step(given, hidden, states)
+        total = total + F.cross_entropy(logits, wanted, ignore_index=PAD, reduction="sum")
         words += int((wanted != PAD).sum())
     return total / words, words
 
 
 def short_enough(data: Encoded, longest: int) -> Encoded:
-    """The same corpus without the training and validation pairs that have longer sources."""
+    """The same corpus without the training and validation pairs whose sources are longer."""
     kept = {
         split: [example for example in getattr(data, split) if len(example.source) <= longest]
         for split in ("train", "valid")
@@ -93,7 +95,7 @@ def short_enough(data: Encoded, longest: int) -> Encoded:
 
 @torch.inference_mode()
 def slides_greedy(model: SlidesTranslator, sources: Sequence[Sequence[int]]) -> list[Written]:
-    """For `translate`: the most probable words; source words after the last place are not read, as the slides have it."""
+    """For `translate`: the most probable words; the source is cut off after the last position."""
     model.eval()
     device = next(model.parameters()).device
     cut = [list(source[: model.longest]) for source in sources]
@@ -108,9 +110,9 @@ def slides_greedy(model: SlidesTranslator, sources: Sequence[Sequence[int]]) -> 
     token = torch.full((len(cut),), START, device=device)
     written, looked = [], []
     for _ in range(length_limit(max(len(source) for source in cut))):
-        scores, hidden, weights = model.step(token, hidden, states)
-        scores[:, NEVER_WRITTEN] = -math.inf
-        token = scores.argmax(dim=-1)
+        logits, hidden, weights = model.step(token, hidden, states)
+        logits[:, NEVER_WRITTEN] = -math.inf
+        token = logits.argmax(dim=-1)
         written.append(token)
         looked.append(weights)
         if (torch.stack(written) == END).any(dim=0).all():

@@ -1,4 +1,4 @@
-"""How translators are trained: sentence pairs in, the model with the lowest validation loss out."""
+"""How translators are trained: from sentence pairs to the model with the lowest validation loss."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ RECIPES = {
 def make_translator(
     data: Encoded, attention: nn.Module, widths: Widths | None = None
 ) -> Translator:
-    """A translator for the two vocabularies of a corpus; it attends to all steps in one call."""
+    """A translator for the two vocabularies of a corpus; it attends for all steps in one call."""
     words = len(data.source_vocabulary), len(data.target_vocabulary)
     return Translator(*words, attention, widths, attend_all_steps)
 
 
 def translation_loss(model: Translator, batch: Batch) -> tuple[Tensor, int]:
-    """The mean loss of the words to predict, and how many they are; padding costs nothing."""
+    """The mean loss per word to predict, and the number of these words; padding does not count."""
     states, hidden = model.encode(batch.source.T)
     contexts, hiddens, _ = model.decode(batch.given.T, states, hidden)
     wanted = batch.wanted.T
@@ -83,11 +83,11 @@ def train_translator(
     batches_of: Callable[..., list[Batch]] = length_batches,
     **how,
 ) -> History:
-    """Train, show the progress, and keep the weights of the lowest validation loss.
+    """Train, show the progress, and keep the parameters with the lowest validation loss.
 
-    loss_of     the mean loss of a batch, and of how many words it is the mean
+    loss_of     the mean loss of a batch, and the number of words it is the mean of
     batches_of  batches_of(examples, batch_size, seed): the batches of an epoch
-    how         goes to `fit`: `checkpoint`, `pause_after`, `validate`, `show` and so on
+    how         passed on to `fit`: `checkpoint`, `pause_after`, `validate`, `show` and so on
     """
     examples = data.train[: recipe.examples]
     steps = recipe.epochs * len(batches_of(examples, recipe.batch_size))

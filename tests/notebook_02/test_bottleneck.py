@@ -130,10 +130,10 @@ def test_plots_and_tables_have_a_text_alternative():
 def test_smoke_shows_stored_figures_and_says_so():
     mine, stored = {("a", "x"): [0.1]}, {("a", "x"): [0.8, 0.9]}
     smoke = results(mine, stored, "what", "smoke")
-    assert "Stored figures of the course's own runs, 2 seeds each." in smoke.words
+    assert "Stored figures from the course's own runs, 2 seeds each." in smoke.words
     assert "85% (80% to 90%)" in smoke.html and "10%" not in smoke.html
     quick = results(mine, stored, "what", "quick")
-    assert "What you just trained, 1 seed each." in quick.words and "10%" in quick.html
+    assert "The models that you just trained, 1 seed each." in quick.words and "10%" in quick.html
     assert "85%" not in quick.html
 
 

@@ -134,6 +134,15 @@ def test_an_interrupt_in_the_first_epoch_keeps_what_was_learned():
     assert "No epoch finished" in str(history)
 
 
+def test_an_interrupted_run_says_how_to_continue_only_if_it_was_saved(tmp_path, capsys):
+    run(small_model(), batches=interrupted_in(3), show=True)
+    note = capsys.readouterr().err
+    assert "The model has the best parameters so far." in note
+    assert "Run the cell again" not in note and "resume" not in note
+    run(small_model(), batches=interrupted_in(3), show=True, checkpoint=tmp_path / "run.pt")
+    assert "Run the cell again to continue." in capsys.readouterr().err
+
+
 def test_a_run_that_goes_on_after_an_interrupt_ends_where_an_unbroken_one_ends():
     unbroken, broken = small_model(dropout=0.2), small_model(dropout=0.2)
     whole = run(unbroken)
@@ -401,7 +410,7 @@ def test_gradients_are_clipped_to_the_given_norm():
     [
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"batches": [1, 2]}, "batches must be a function"),
-        ({"batches": lambda epoch: []}, "gave no batch"),
+        ({"batches": lambda epoch: []}, "returned no batch"),
         ({"validate": lambda model: {"accuracy": 1.0}}, '"loss"'),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_weights_do_not_depend_on_the_source_words(model):
 
 
 def test_a_source_that_is_too_long_is_refused(model):
-    with pytest.raises(ValueError, match="7 words is longer than the 6 places"):
+    with pytest.raises(ValueError, match="7 words is longer than the 6 positions"):
         model.encode(torch.full((7, 1), 4))
 
 
