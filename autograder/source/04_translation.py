@@ -12,9 +12,9 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - write single-query scaled dot-product attention, and train a translator with it,
+# - write scaled dot-product attention for a single query, and train a translator with it,
 # - read its attention diagrams, and say what they do not show,
-# - compare attention mechanisms fairly: several runs, means, and no claim beyond them,
+# - compare attention mechanisms fairly: several runs, means, and no claims beyond them,
 # - search for a translation with a beam.
 
 # %% tags=["setup"]
@@ -47,13 +47,13 @@ from course_utils.translation import (
 # %% [markdown]
 # ## 1 Sentences in two languages
 #
-# **Multi30k** has 29,000 captions of photographs, each in German and English [@elliott2016],
-# and in French [@elliott2017]. The next cell takes them from the folder that the environment
-# variable `COURSE_DATA` names, or from your cache, or downloads them once (2 MB). Without a network
-# it uses the course's **built-in corpus**: German sentences from a small grammar. The cell prints which
-# one you have.
+# **Multi30k** has 29,000 photograph captions to train on, in German and English [@elliott2016] and in French
+# [@elliott2017]. The next cell takes them from the folder named by the environment variable `COURSE_DATA`
+# or from your cache, and otherwise downloads them once (2 MB). Without a network, and in the smoke budget,
+# it uses the course's **built-in corpus** instead: German sentences from a small grammar, with their
+# translations. The cell prints which corpus you have.
 #
-# For French, write `"fr"`. (The built-in corpus has no French: without a network you get German.)
+# For French, write `"fr"`. (The built-in corpus has no French, so without a network you get German.)
 
 # %%
 source_language = "de"
@@ -64,33 +64,35 @@ for source, target in list(zip(corpus.train.source, corpus.train.target))[:3]:
     print(source, "\n   ", target)
 
 # %% [markdown]
-# A model works with numbers. A small tokeniser cuts sentences into lower-cased words, and every
-# word that occurs at least twice in the training part gets a number. All others are `<unk>`.
+# A model works with numbers. A small tokeniser splits each sentence into **tokens**, lower-cased words and
+# punctuation marks. Every token that occurs at least twice in the training sentences gets a number; all
+# others become `<unk>`, for "unknown".
 
 # %%
 data = encode(corpus)
 print(
-    "words that the model knows:", len(data.source_vocabulary), "and", len(data.target_vocabulary)
+    "words the model knows:", len(data.source_vocabulary), "and", len(data.target_vocabulary)
 )
 print(tokenise(corpus.train.source[0]))
 print(data.train[0].source)
 
 # %% [markdown]
-# Sentences of one source length go into one batch: then no source is padded, and your attention
-# needs no mask. `source` is `[B, S]`, a row for each sentence.
+# All sources in a batch have the same length, so none is padded and your attention needs no mask. `source` is
+# `[B, S]`, one row per sentence. During training the decoder reads the correct translation, shifted by one
+# step, and should predict the next word at every step. `<s>` marks the start and `</s>` the end.
 
 # %%
 batch = length_batches(data.train, size=4)[40]
 print("source", list(batch.source.shape), " given", list(batch.given.shape))
 print("the decoder reads ", [data.target_vocabulary.words[n] for n in batch.given[0]])
-print("and should say    ", [data.target_vocabulary.words[n] for n in batch.wanted[0]])
+print("and should predict", [data.target_vocabulary.words[n] for n in batch.wanted[0]])
 
 # %% [markdown]
 # ### Words move
 #
-# German puts verbs where English does not. Its separable verbs are split over two places: *hebt … auf*
-# is one verb, "picks up". In a clause with *weil* or *dass* the verb comes last. The built-in corpus
-# knows which words belong together. In this picture they are the bright cells:
+# German puts its verbs where English does not. A separable verb is split in two: *hebt … auf* is one verb,
+# "picks up". In a clause that starts with *weil* or *dass*, the verb comes last. For the built-in corpus we
+# know which words belong together; they are the bright cells in this picture:
 
 # %%
 from course_utils.data import builtin_corpus
@@ -105,13 +107,14 @@ print(grammar.test.source[place], "\n" + grammar.test.target[place])
 draw_attention(german, english, gold, title="which words belong together")
 
 # %% [markdown]
-# A translator that reads left to right and writes left to right has to find its way through that.
-# The bright cells are what attention could learn. Nobody will tell it.
+# A translator that reads and writes from left to right has to find its way through this. The bright cells
+# are what attention could learn, although nobody will ever show them to it.
 
 # %% [markdown]
 # ## 2 The model
 #
-# The **encoder** is a GRU that reads from both sides; $w_t$ is the word at position $t$:
+# The **encoder** is a GRU, a recurrent network with gates like the LSTM, and it reads in both directions. The
+# word $w_t$ at position $t$ first becomes its embedding $z_t$:
 #
 # $$z_t = E_s w_t \quad(3)\qquad
 #   \overrightarrow h_t = \mathrm{GRU}(z_t, \overrightarrow h_{t-1}) \quad(4)\qquad
@@ -119,8 +122,8 @@ draw_attention(german, english, gold, title="which words belong together")
 # $$h_t = [\overrightarrow h_t, \overleftarrow h_t] \quad(6)\qquad
 #   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(7)$$
 #
-# The **decoder** is a GRU that reads what it has written so far. It starts from the whole sentence,
-# and looks at the source after each step, as in @[luong2015]:
+# The **decoder** is a GRU that reads what has been written so far. It starts from the sentence vector
+# $h_{\text{sent}}$ and looks at the source after each step, as in @[luong2015]:
 #
 # $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
 #   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$
@@ -133,21 +136,21 @@ from course_utils.figures.translator import slides_diagram, translator_diagram
 translator_diagram()
 
 # %% [markdown]
-# All of that is given, except $\mathrm{Attn}$. ($W_d$ is a product of two matrices here, and the second
-# is $E_t$, the target's embeddings: what a word is like is learned once, not twice. That is called a
-# *tied* readout.) Two simple kinds of attention are given too:
+# All of this is given, except $\mathrm{Attn}$. (Here $W_d$ is the product of two matrices, and the second one
+# is $E_t$, the target embeddings, so each word's vector is learned once and not twice. This is called a *tied*
+# readout.) Two simple kinds of attention are given too:
 #
 # - `Dummy` returns zeros: it attends to nothing.
-# - `MeanPool` returns the mean of the states: it attends to everything alike.
+# - `MeanPool` returns the mean of the states: it attends to everything equally.
 
 # %%
 recipe = RECIPES[budget]
 sizes = recipe.sizes
 if budget == "smoke":
-    torch.set_num_threads(1)  # so small a model gains nothing from more
+    torch.set_num_threads(1)  # a model this small gains nothing from more
 seed_everything(0)
 untrained = make_translator(data, MeanPool(), sizes)
-states, hidden = untrained.encode(batch.source.T)  # the model wants time first: [S, B]
+states, hidden = untrained.encode(batch.source.T)  # the model expects time first: [S, B]
 print("states", list(states.shape), " first hidden", list(hidden.shape))
 
 context, weights = untrained.attention(hidden, states)
@@ -156,15 +159,15 @@ print("context", list(context.shape), " weights", list(weights.shape))
 # %% [markdown]
 # ### One query, in loops
 #
-# Scaled dot-product attention projects the decoder's hidden state to a query, and every encoder
-# state to a key. Values are the states as they are:
+# Scaled dot-product attention projects the decoder's hidden state to a query and every encoder state to a
+# key. The values are the states themselves:
 #
 # $$q = W_q d_i \quad(13)\qquad k_t = W_k h_t \quad(14)\qquad v_t = h_t \quad(15)$$
 # $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{n})}{\sum_j \exp(q\cdot k_j/\sqrt{n})} \quad(1)\qquad
 #   c_i = \sum_t \alpha_t v_t \quad(2)$$
 #
-# Here it is for **one** sentence with three words, one number at a time. $n$ is the size of queries
-# and keys, `kq_dim` in code. (Notebook 01 calls it $d$; here $d_i$ is the decoder's state.)
+# Here it is for **one** sentence of three words, one number at a time. $n$ is the size of queries and keys,
+# `kq_dim` in the code. (Notebook 01 calls it $d$, but here $d_i$ is the decoder's state.)
 
 # %%
 torch.manual_seed(0)
@@ -179,30 +182,30 @@ for state in three_states:
     scores.append(float(q @ k) / math.sqrt(kq_dim))
 total = sum(math.exp(score) for score in scores)
 alpha = [math.exp(score) / total for score in scores]
-a = sum(weight * state for weight, state in zip(alpha, three_states))
+c = sum(weight * state for weight, state in zip(alpha, three_states))
 print("scores ", [round(score, 3) for score in scores])
 print("weights", [round(weight, 3) for weight in alpha], " sum", round(sum(alpha), 6))
-print("context", [round(value, 3) for value in a.tolist()])
+print("context", [round(value, 3) for value in c.tolist()])
 
 # %% [markdown]
 # ### Exercise: `SingleQueryScaledDotProductAttention`
 #
 # {{exercise single-query-attention}}
 #
-# Write the same for a whole batch. `hidden` is `[B, dec_hid_dim]`. `encoder_outputs` is
-# `[S, B, 2 * enc_hid_dim]`: time first. Use two linear layers for $W_q$ and $W_k$ (they may have a
-# bias) that project to `kq_dim`. Return
-# - `attended_val`, `[B, 2 * enc_hid_dim]`, and
-# - `alpha`, `[B, S]`.
+# Write the same for a whole batch. `hidden`, `[B, dec_hid_dim]`, holds one decoder state $d_i$ per sentence.
+# `encoder_outputs`, `[S, B, 2 * enc_hid_dim]`, holds the states $h_t$, with time first. Use two linear layers
+# for $W_q$ and $W_k$ that project to `kq_dim` (they may have a bias). Return
+# - `attended_val`, the contexts, `[B, 2 * enc_hid_dim]`, and
+# - `alpha`, the weights, `[B, S]`.
 #
-# `torch.bmm` multiplies matrices batch by batch; `einsum` and `@` do so too.
+# `torch.bmm` multiplies batches of matrices; so do `einsum` and `@`.
 
 
 # %% nbgrader={"grade_id": "single-query-attention", "solution": true}
 class SingleQueryScaledDotProductAttention(nn.Module):
     """alpha = softmax(q . k_t / sqrt(kq_dim)), attended_val = sum_t alpha_t h_t."""
 
-    # kq_dim is the size of queries and keys; linear layers project to it.
+    # kq_dim is the size of queries and keys: the linear layers project to it.
     def __init__(self, enc_hid_dim, dec_hid_dim, kq_dim=512):
         super().__init__()
         ### BEGIN SOLUTION
@@ -238,11 +241,12 @@ result.points
 # %% [markdown]
 # ## 3 Training (quick: our runs took {{claim:translation.minutes range}} minutes of CPU time)
 #
-# Your module is written for one target step. While training, all steps are known, and because this
-# decoder attends *after* the recurrent step, no step waits for the attention of another. So the
-# GRU runs over all steps in one call, and `torch.vmap` runs your module over all of them together.
+# Your module handles one target step. During training all target words are known, and because this decoder
+# attends *after* the recurrent step, no step has to wait for the attention of another. So the GRU runs over
+# all steps in one call, and `torch.vmap` applies your module to all of them at once.
 #
-# The weights with the lowest validation loss are kept. You can interrupt: the best so far stays.
+# The parameters with the lowest validation loss are kept. You can interrupt the training: you then get the
+# best ones so far.
 
 # %%
 if ready("single-query-attention"):
@@ -262,15 +266,15 @@ if ready("single-query-attention"):
     display(history.plot())
 
 # %% [markdown]
-# **Perplexity** is the exponential of the loss per word: roughly how many words the model is choosing
-# between. **BLEU** is the geometric mean of four shares: how many words, pairs, triples and quadruples
-# of the translations are also in the references [@papineni2002]. Short translations would get high shares too easily.
-# So if all translations together have $l$ words, fewer than the $r$ words of the references, BLEU is
-# multiplied by a **brevity penalty**, $\exp(1 - r/l)$.
+# **Perplexity** is the exponential of the loss per word: roughly how many words the model is choosing between.
+# **BLEU**, from 0 to 100, is the geometric mean of four shares: how many of the words, pairs, triples and
+# quadruples in the translations also occur in the references [@papineni2002]. Short translations would get
+# high shares too easily. So if all translations together have $l$ words, fewer than the $r$ words of the
+# references, BLEU is multiplied by a **brevity penalty**, $\exp(1 - r/l)$.
 #
-# It is computed twice: on lower-cased tokens, which is the figure in all tables here, and with
-# sacrebleu's default [@post2018] on plain sentences. The *signature* in brackets records the settings, so that
-# others can repeat it. Our three runs of the quick budget reached
+# We compute it twice: on lower-cased tokens, which is the figure in all tables here, and on plain sentences
+# with sacrebleu's default settings [@post2018]. The *signature* in brackets records the settings, so that others
+# can repeat the measurement. Our three runs with the quick budget reached
 # {{claim:translation.scaled range}} on Multi30k.
 
 # %%
@@ -281,20 +285,21 @@ if ready("single-query-attention"):
     print(score)
 
 # %% [markdown]
-# What it writes, beside the source and the reference:
+# Here are some of its translations, each between the source and the reference:
 
 # %%
 if ready("single-query-attention"):
     for place in range(0, 60, 10):
         print(corpus.test.source[place])
-        print("   it wrote  ", " ".join(translations[place].words))
-        print("   reference ", corpus.test.target[place].lower(), "\n")
+        print("   translation", " ".join(translations[place].words))
+        print("   reference  ", corpus.test.target[place].lower(), "\n")
 
 # %% [markdown]
 # ## 4 Attention diagrams
 #
-# A row for each word it wrote, a column for each source word, **brighter** where it looked. The
-# pictures of twelve test sentences are saved in the folder `examples/`; three of them are shown here.
+# Each row is a word that the model wrote, and each column is a source word. A cell is **brighter** the more the
+# model looked there. Diagrams of twelve test sentences are saved in the folder `examples/`; three of them are
+# shown here.
 
 # %%
 from course_utils.translation import save_diagrams
@@ -309,7 +314,7 @@ if ready("single-query-attention"):
         display(draw_attention(words, written, translations[place].weights))
 
 # %% [markdown]
-# The same for any sentence. Type your own; its words should be known to the model.
+# You can do the same with any sentence. Type your own, with words that the model knows.
 
 # %%
 from course_utils.data import UNKNOWN
@@ -330,9 +335,10 @@ if ready("single-query-attention"):
 # %% [markdown]
 # ### Do the bright cells mean "translation of"?
 #
-# On the built-in corpus we know the answer. Link each English word to the German word it looks at
-# most, and count: the **alignment error rate** is 0 when all links are right, and 1 when none is.
-# The next cell trains a small model with each mechanism on that corpus (**about half a minute**).
+# For the built-in corpus we know the answer. Link each English word to the German word that the model looks at
+# most, and compare these links with the true ones. The **alignment error rate** is 0 if they agree, and 1 if
+# no link is right. The next cell trains a small model with each mechanism on that corpus (**about half a
+# minute**).
 
 # %%
 from dataclasses import replace
@@ -362,13 +368,13 @@ if ready("single-query-attention"):
     print(f"With one link per word the rate can't be lower than {least:.3f}.")
 
 # %% [markdown]
-# `Dummy` and `MeanPool` have no preference, so they make no links: their rate is 1 whatever they
+# `Dummy` and `MeanPool` prefer no word to another, so they make no links, and their rate is 1 whatever they
 # learn.
 #
 # ### What does a column hold?
 #
-# A column is labelled with a word. But its value is $h_t$ of equation 6, and that has read the rest
-# of the sentence, from both sides. Change **one** word, and see which states move:
+# A column is labelled with a word. But its value is the state $h_t$ of equation 6, which has read the rest of
+# the sentence from both sides. Change **one** word, and see which states move:
 
 # %%
 if ready("single-query-attention"):
@@ -387,46 +393,45 @@ if ready("single-query-attention"):
         print(f"{word:>15}  {share:5.0%}  {'█' * round(25 * min(share, 2))}{mark}")
 
 # %% [markdown]
-# Its neighbours move as well. So attention to a column is attention to a *place*, with what the
-# encoder has put there: perhaps the word, perhaps its neighbour. A map shows what the model does,
-# not why.
+# The neighbouring states move as well. So attention to a column is attention to a *position* and to whatever
+# the encoder has put there: perhaps the word, perhaps its neighbour. A diagram shows what the model does, not
+# why.
 #
 # ### Question: patterns in the diagrams
 #
 # {{exercise translation-diagrams}}
 #
-# Look through `examples/`. Name two or three patterns that you see often, each with a sentence of
-# yours as an example. Where do the bright cells leave the diagonal, and what has word order to do
-# with it? Where would it be wrong to read "this word is the translation of that one"?
+# Look through `examples/`. Name two or three patterns that you see often, each with an example from your own
+# diagrams. Where do the bright cells leave the diagonal, and what does word order have to do with it? Where
+# would it be wrong to read a bright cell as "this word is the translation of that one"?
 
 # %% [markdown] nbgrader={"grade_id": "translation-diagrams", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# Most diagrams follow the diagonal, one bright cell per row, because captions in both languages often
-# have the same order (article, adjective, noun). It leaves the diagonal where German orders words
-# otherwise: the verb at the end of a clause, or the parts of a separable verb, give a cell far to
-# the right, and the rows after it jump back (inversion from subject-object-verb to
-# subject-verb-object). Several rows may look at one column (a compound such as "Fußballspieler" for
-# "soccer player"), and one row may be spread over several (a verb and its prefix, function words,
-# the end mark). A bright cell is attention to a state of a bidirectional encoder: the state also
-# holds its neighbours and the rest of the sentence, so a row may look beside the word it translates.
+# Most diagrams follow the diagonal, with one bright cell per row, because captions often have the same word
+# order in both languages (article, adjective, noun). The bright cells leave the diagonal where German orders
+# its words differently: a verb at the end of a clause, or the second part of a separable verb, gives a cell
+# far to the right, and the rows after it jump back (from subject-object-verb to subject-verb-object). Several
+# rows may look at one column (a compound such as "Fußballspieler" for "soccer player"), and one row may be
+# spread over several columns (a verb and its prefix, function words, the end mark). A bright cell is attention
+# to a state of a bidirectional encoder. That state also carries its neighbours and the rest of the sentence,
+# so a row may look beside the word it translates.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# - half a point: at least one pattern with an example of the student's own model (diagonal, jump for
+# - half a point: at least one pattern with an example from the student's own model (diagonal, jump for
 #   a verb at the end or a separable verb, many-to-one, spread rows), connected to word order;
-# - half a point: a column is an encoding that also carries other words (bidirectional encoder), or
+# - half a point: a column is a state that also carries other words (bidirectional encoder), or
 #   brightness shows where the model looks, not why. Brighter means more attention, not less.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ## 5 A fair comparison
 #
-# How much does attention help? One run of each is not enough: another seed gives another BLEU. So there
-# are three runs of each mechanism, with mean and variance.
+# How much does attention help? One run of each mechanism is not enough, because another seed gives another
+# BLEU. So we compare three runs of each, by their mean and variance.
 #
-# Nine runs take more than an hour, so they are the `full` budget. In the quick budget the runs
-# below are ours, measured on Multi30k with the quick recipe. Beside them is the BLEU of two published
-# answers to the same task: *sample* is the sample answer of the course that it comes from, *report* is
-# a student's report.
+# Nine runs take more than an hour, which is why only the `full` budget trains them. The runs in this table are
+# ours, on Multi30k with the quick recipe. The last two columns are the BLEU of two published answers to the
+# same task: *sample* is the sample answer of the course that it comes from, and *report* is a student's report.
 
 # %%
 from course_utils.translation import (
@@ -444,14 +449,15 @@ print(comparison_text(summarise(measured)))
 comparison_plot(measured) if measured else "There is no measured run in this copy of the course."
 
 # %% [markdown]
-# Your own run, in the same units. BLEU on another corpus can't be compared with the table: the built-in one
-# has short sentences from a small grammar, and a much higher BLEU.
+# Here is your own run. BLEU on another corpus can't be compared with the table: the built-in corpus has short
+# sentences from a small grammar, and a much higher BLEU.
 
 # %%
 if ready("single-query-attention"):
-    print(f"{corpus.name}: test BLEU {score.tokens:.2f}, validation loss {history.best_loss:.3f}")
-    if corpus.name != "Multi30k":
-        print("Not Multi30k, so not to be compared with the table above.")
+    name, *_ = str(corpus).split(":")
+    print(f"{name}: test BLEU {score.tokens:.2f}, validation loss {history.best_loss:.3f}")
+    if name != "Multi30k, German to English":
+        print("The table is for Multi30k, German to English, so these figures can't be compared with it.")
 
 # %% [markdown]
 # ### The nine runs (`full` budget only: more than an hour)
@@ -483,13 +489,13 @@ if budget == "full" and ready("single-query-attention"):
     display(comparison_plot(own_runs))
 
 # %% [markdown]
-# ### Question: what do the runs tell?
+# ### Question: what do the runs show?
 #
 # {{exercise translation-comparison}}
 #
-# Report mean and variance of test BLEU and of the validation loss for the three mechanisms (your
-# own nine runs, or the measured table and your run). Then discuss:
-# 1. What does each step, from `Dummy` to `MeanPool` to scaled dot-product, add, and why does it help?
+# Report the mean and variance of the test BLEU and of the validation loss for the three mechanisms (from your
+# own nine runs, or from the table above and your run). Then discuss:
+# 1. From `Dummy` to `MeanPool` to scaled dot-product attention: what does each step add, and why does it help?
 # 2. The two published columns differ a lot from each other and from ours. What could explain that?
 # 3. The sample answer concludes that scaled attention has the lowest *variance*. Do three runs
 #    support that?
@@ -500,31 +506,31 @@ if budget == "full" and ready("single-query-attention"):
 #
 # 1. Dummy gives the decoder nothing but the sentence vector in its first hidden state: one vector of
 #    fixed size must hold the whole sentence and survive every step. MeanPool adds the mean of all
-#    states at every step: nothing has to be remembered, so content words return, but each step sees
-#    the same vector, which says little about order. Scaled dot-product chooses other states at each
-#    step, so it can follow the source word by word. BLEU rises and the validation loss falls in that
-#    order, and the step to scaled attention is far larger than the difference between seeds.
-# 2. Sizes, epochs, learning rate, dropout, tokenisation and lower-casing, the way BLEU is counted,
+#    states at every step. Nothing has to be remembered, so content words return, but every step sees
+#    the same vector, which says little about order. Scaled dot-product attention chooses different states
+#    at each step, so it can follow the source word by word. BLEU rises and the validation loss falls in
+#    that order, and the step to scaled attention is far larger than the difference between seeds.
+# 2. Sizes, epochs, learning rate, dropout, tokenisation and lower-casing, the way BLEU is computed,
 #    the share of unknown words, greedy search or a beam, and how long the baselines were trained.
 #    Figures from different set-ups can't be compared; only differences within one set-up can.
-# 3. No. A variance estimated from three runs is itself very uncertain: its {{given:95%}} interval for normal
-#    data reaches from about a quarter to about forty times the estimate. Three runs support a
-#    statement about means when the gap is much larger than the spread, and nothing about which
-#    variance is lowest.
+# 3. No. A variance estimated from three runs is itself very uncertain: for normal data, its {{given:95%}}
+#    interval reaches from about a quarter of the estimate to about forty times the estimate. Three runs
+#    support a statement about means if the gap is much larger than the spread, but none about which
+#    variance is lowest. (In our table it is not that of scaled attention.)
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# - 1 point: a table with mean and variance of BLEU and validation loss for all three mechanisms, with
+# - 1 point: a table with the mean and variance of BLEU and validation loss for all three mechanisms, with
 #   the number of runs and where they come from;
-# - 1 point: the trend explained: fixed-size bottleneck, same average at each step, chosen states;
-# - 1 point: a sound reading of the evidence: gaps against the spread, set-ups differ between tables,
-#   and three runs do not support a claim about variances.
+# - 1 point: the trend explained: fixed-size bottleneck, the same average at each step, states chosen anew;
+# - 1 point: a sound reading of the evidence: gaps are compared with the spread, set-ups differ between
+#   tables, and three runs do not support a claim about variances.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ## 6 Beam search
 #
-# Until now each word was the most probable next word: **greedy** search. A good first word may lead
-# to a bad sentence. Here are the probabilities of a tiny language:
+# So far, the model has always written the most probable next word. That is **greedy** search, and a good first
+# word may lead to a bad sentence. Here are the probabilities of a tiny language:
 
 # %%
 tiny_words = ["<s>", "</s>", "a", "the", "dog"]
@@ -551,17 +557,18 @@ for words in (["a", "dog", "</s>"], ["a", "</s>"], ["the", "dog", "</s>"]):
     print(f"{' '.join(words):<16} {probability:.3f}")
 
 # %% [markdown]
-# Greedy search takes "a", because 0.6 is more than 0.4, then the end mark, and has 0.21. "the dog" has 0.38.
+# Greedy search takes "a", because 0.6 is more than 0.4, then the end mark, which gives a probability of 0.21.
+# "the dog" has 0.38.
 #
 # A **beam** keeps several prefixes. At each step:
 # 1. extend every unfinished prefix by every word, and add the log-probability of the word to the
 #    sum that the prefix already has;
 # 2. keep the `beam` best of all these continuations;
-# 3. those that end with the end mark are finished: set them aside. After `max_length` words the
+# 3. set aside those that end with the end mark, because they are finished. After `max_length` words the
 #    others count as finished too.
 #
-# The answer is the finished sequence with the best score. A sum of logarithms gets lower with every
-# word, so it prefers short sentences. To make up for that, divide by a power of the length:
+# The answer is the finished sequence with the best score. A sum of log-probabilities falls with every word, so
+# on its own it prefers short sentences. To make up for that, divide it by a power of the length:
 #
 # $$\mathrm{score}(m_1 \dots m_\ell) = \frac{1}{\ell^{p}} \sum_{i=1}^{\ell} \log P(m_i \mid m_{<i})
 #   \qquad p = \texttt{length\_penalty}$$
@@ -570,9 +577,9 @@ for words in (["a", "dog", "</s>"], ["a", "</s>"], ["the", "dog", "</s>"]):
 #
 # {{exercise beam-search}}
 #
-# `step(prefixes)` takes a tensor `[N, t]` of `N` prefixes, each beginning with `start`, and returns
-# the log-probabilities `[N, V]` of their next words. Ask it about the whole beam at once. Return
-# `tokens`, the list of what follows `start` (with `end`, if it was reached), and its `score`.
+# `step(prefixes)` takes a tensor `[N, t]` of `N` prefixes, each beginning with `start`, and returns the
+# log-probabilities `[N, V]` of their next words. Call it once per step, for the whole beam. Return `tokens`,
+# the list of what follows `start` (including `end`, if it was reached), and their `score`.
 
 
 # %% nbgrader={"grade_id": "beam-search", "solution": true}
@@ -609,8 +616,8 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The check compares your search with one that tries *every* sequence, on vocabularies small enough
-# for that. On the tiny language:
+# The check compares your search with one that tries *every* sequence, on vocabularies small enough for that.
+# In the tiny language, your search finds:
 
 # %%
 if ready("beam-search"):
@@ -620,9 +627,8 @@ if ready("beam-search"):
         print(f"beam {beam}: {found:<16} {math.exp(log_probability):.3f}")
 
 # %% [markdown]
-# And on your model. `prefix_scorer` gives you the `step` of a source sentence. The tree shows what
-# your search asked: the prefixes it kept, and the best of those it dropped. Step through it with
-# the buttons.
+# Now with your model. `prefix_scorer` makes the `step` function for a source sentence. The tree shows the
+# prefixes that your search kept, and the best of those it dropped. Step through it with the buttons.
 
 # %%
 from course_utils.translation import BeamTrace
@@ -640,7 +646,7 @@ if ready("single-query-attention", "beam-search"):
 # %% [markdown]
 # ### BLEU with a beam (one to two minutes in the quick budget)
 #
-# A part of the test set with your search; all of it in the full budget:
+# We translate part of the test set with your search, or all of it in the full budget:
 
 # %%
 count = {"smoke": 10, "quick": 200, "full": len(data.test)}[budget]
@@ -661,9 +667,9 @@ if ready("single-query-attention", "beam-search"):
         print(f"beam {beam:>2}: BLEU {reached.tokens:.2f} on {count} sentences")
 
 # %% [markdown]
-# Measured by us on all 1,000 test sentences of Multi30k, with the model of the quick budget.
-# `length_penalty` 1 is the mean per word, 0 the plain sum. The plain sum prefers short sentences, and
-# BLEU's brevity penalty makes them pay for it:
+# Our own figures are for all 1,000 test sentences of Multi30k, with the model of the quick budget. A
+# `length_penalty` of 1 gives the mean per word, and 0 the plain sum. The plain sum prefers short sentences,
+# which BLEU's brevity penalty punishes:
 
 # %%
 from course_utils.translation import BEAM_RESULTS, BeamResult
@@ -676,22 +682,21 @@ for row in rows:
 # %% [markdown]
 # ## 7 Another decoder: attention before the step
 #
-# A well-known demo translates French to English with an earlier kind of attention. It differs in
-# three ways:
-# - The scores come from a **linear layer** on the decoder's state and input, one for each of a fixed
-#   number of places. It never looks at the source words to decide where to look: in the terms of
-#   $A(q, K, V)$, the keys are parameters.
+# A well-known demo translates French to English with a different decoder. It differs from yours in three ways:
+# - The scores come from a **linear layer** on the decoder's state and input, one score for each of a fixed
+#   number of positions. It never compares them with the encoder's states: in terms of $A(q, K, V)$, the keys
+#   are parameters.
 # - Context and input go through a **ReLU** layer.
-# - It attends **before** the recurrent step. So the context changes the next state, and there is no
-#   way around going step by step.
+# - It attends **before** the recurrent step. The context changes the next state, so the steps have to be
+#   computed one by one.
 
 # %%
 slides_diagram()
 
 # %% [markdown]
-# Training it step by step is slow, so it gets short sentences only (**about a minute** in the
-# quick budget). It translates **French**, if there is a network; otherwise, and in the smoke budget, it
-# is the built-in corpus and **German** again. The cell prints which one you have.
+# Training step by step is slow, so this model only gets short sentences (**about a minute** in the quick
+# budget). It translates **French** if you have the French captions. Otherwise, and in the smoke budget, it gets
+# the built-in corpus, which is **German** again. The cell prints which of the two you have.
 
 # %%
 from course_utils.translation import (
@@ -726,12 +731,26 @@ slides_answers = translate(
 )
 for example, answer in list(zip(short_test, slides_answers))[:3]:
     print(slides_data.corpus.test.source[example.place])
-    print("   it wrote  ", " ".join(answer.words))
-    print("   reference ", slides_data.corpus.test.target[example.place].lower(), "\n")
+    print("   translation", " ".join(answer.words))
+    print("   reference  ", slides_data.corpus.test.target[example.place].lower(), "\n")
+
+whole_test = slides_data.corpus.test
+places = [example.place for example in short_test]
+short_pairs = replace(
+    whole_test,
+    source=[whole_test.source[place] for place in places],
+    target=[whole_test.target[place] for place in places],
+    alignments=None,
+)
+short_corpus = replace(slides_data, corpus=replace(slides_data.corpus, test=short_pairs))
+reached = bleu([answer.words for answer in slides_answers], short_corpus)
+name, *_ = str(slides_data.corpus).split(":")
+print(f"{name}: BLEU {reached.tokens:.2f} on {len(places)} sentences of at most {longest} words")
 
 # %% [markdown]
-# Its diagram for the first sentence. Compare it with the ones above: where it looks can depend on
-# how far it has come and on the words written so far, but not on where each source word is.
+# This is only a small model after a short training, and the sentences are short and few, so don't compare its
+# BLEU with that of your model. Compare its diagram of the first sentence with the ones above: where it looks
+# depends on its state and on the last word, but never on what it finds there.
 
 # %%
 example, answer = short_test[0], slides_answers[0]
@@ -741,14 +760,14 @@ draw_attention(tokenise(slides_data.corpus.test.source[example.place]), written,
 # %% [markdown]
 # ### Try it: shuffle what it looks at
 #
-# Put the encoder's states into another order, change nothing else, and make one step. What do the weights
-# of this decoder do, and what do those of *your* attention? Guess for both, then run the cell below.
+# Put the encoder's states in another order, change nothing else, and take one step. What happens to the weights
+# of this decoder, and what happens to those of *your* attention? Guess both, then run the cell below.
 
 # %%
 from course_utils.widgets import predict
 
 STAY, MOVE = "they stay where they are", "they move with the states"
-guess = predict("04 shuffled states", "Shuffled states: the weights of this decoder?", [STAY, MOVE])
+guess = predict("04 shuffled states", "Shuffled states: what do its weights do?", [STAY, MOVE])
 guess
 
 # %%
@@ -773,14 +792,16 @@ if ready("single-query-attention"):
     print("your attention:", MOVE if torch.allclose(alpha[:, order], moved, atol=1e-6) else STAY)
 
 # %% [markdown]
-# Yours finds a word wherever it is, because the key belongs to the word. This decoder has learned *places*,
-# so a sentence with another word order finds it looking at the wrong ones.
+# Yours follows a state wherever it goes, because its key goes with it. This decoder has learned *positions*: it
+# looks where it would have looked anyway, whatever is there now.
 
 # %% [markdown]
 # ## Summary
 #
-# - One query, projected; one key and one value for each source word; scores over $\sqrt n$; a softmax.
+# - One projected query, one key and one value per source word, scores divided by $\sqrt n$, and a softmax.
 # - Attention beats a mean, and a mean beats one vector: each step gets what it needs.
-# - A diagram shows where a model looks. Columns are places that hold more than their word.
-# - Three runs support a mean, not a variance. Compare within one set-up.
-# - A beam looks ahead. With the sum alone it prefers short sentences; divide by the length.
+# - A diagram shows where a model looks. Each column is a position that holds more than its word.
+# - Three runs support a claim about means, not about variances. Compare within one set-up.
+# - A beam looks ahead. The plain sum prefers short sentences, so divide it by a power of the length.
+#
+# **Next:** [05 · Self-attention](05_self_attention.ipynb) lets a sequence attend to itself, without an RNN.

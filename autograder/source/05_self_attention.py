@@ -12,9 +12,9 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - write self-attention, alone and with several heads, and show that it equals PyTorch's,
+# - write self-attention, with one head and with several, and show that it equals PyTorch's,
 # - use a mask, and say what leaks without one,
-# - prove that self-attention does not care about order, and give it positions so that it does.
+# - prove that self-attention ignores order, and give it positions so that order counts.
 
 # %% tags=["setup"]
 import math
@@ -30,8 +30,8 @@ attention_by_hand = own.part("attention_by_hand")
 # %% [markdown]
 # ### Bring your own
 #
-# Paste your `attention_by_hand` of notebook 01 into this cell, above its last line, and run it. It will be
-# compared with what you write here. Left out, PyTorch's own takes its place. Nothing here is graded.
+# Paste your `attention_by_hand` from notebook 01 into this cell, above the last line, and run it. It will be
+# compared with what you write here. If you leave it out, PyTorch's own takes its place. Nothing here is graded.
 
 # %%
 # Paste here.
@@ -41,12 +41,11 @@ bring_your_own("attention_by_hand")
 # %% [markdown]
 # ## 1 A sequence that looks at itself
 #
-# Until now a decoder looked at an encoder: the query came from one sequence, keys and values
-# from another. In **self-attention** all three come from the *same* sequence. Every position asks
-# its own question, and every position answers. A model made of this alone, without recurrence, is the
-# transformer [@vaswani2017].
+# Until now, a decoder looked at an encoder: the queries came from one sequence, the keys and values from
+# another. In **self-attention** all three come from the *same* sequence. Every position asks a question, and
+# every position answers. The transformer [@vaswani2017] is built on this alone, without recurrence.
 #
-# Here is the whole way, from left to right. `L` is the length of the sequence, `D` the size of
+# Here is the whole computation, from left to right. `L` is the length of the sequence, and `D` is the size of
 # its vectors.
 
 # %%
@@ -57,9 +56,9 @@ self_attention_diagram()
 # %% [markdown]
 # ### One score, by hand
 #
-# Take the three states of question 2 in notebook 01. There, vectors were columns and we wrote
-# $q = A_q h$. From here on vectors are **rows**, so the same matrices are on the right, transposed:
-# $q = h\,W_Q$ with $W_Q = A_q^\top$.
+# Take the three states of question 2 in notebook 01. There, vectors were columns, and we wrote $q = A_q h$.
+# From here on, vectors are **rows**, so the same matrices appear on the right, transposed: $q = h\,W_Q$ with
+# $W_Q = A_q^\top$.
 
 # %%
 X = torch.tensor([[5.0, 1.0], [4.0, 3.0], [-2.0, 6.0]])
@@ -78,31 +77,31 @@ print("query", q.tolist(), " key", k.tolist(), " score", (q @ k).item())
 # %% [markdown]
 # ### A row, then all rows
 #
-# The same query against every key:
+# Here is the same query with every key:
 
 # %%
 torch.stack([q @ (X[s] @ W_K) for s in range(3)])
 
 # %% [markdown]
-# And every query against every key. That is one product of matrices:
+# Every query with every key is a single matrix product:
 
 # %%
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 scores = Q @ K.T
 print(scores)
-print("The second row is the same:", torch.equal(scores[1], scores.new_tensor([1054, 852, -396])))
+print("The second row is the one above:", torch.equal(scores[1], scores.new_tensor([1054, 852, -396])))
 
 # %% [markdown]
 # ### Why the scale
 #
-# These scores are huge. After the softmax one weight is 1 and the others are 0:
+# These scores are huge. After the softmax, one weight is 1 and the others are 0:
 
 # %%
 torch.softmax(scores[1], dim=-1)
 
 # %% [markdown]
-# A softmax that is that sure has next to no gradient with respect to its scores. $W_V$ can still learn,
-# but $W_Q$ and $W_K$ get nothing, so *where to look* can no longer be learned:
+# A softmax as sure as this has next to no gradient with respect to its scores. $W_V$ can still learn, but $W_Q$
+# and $W_K$ get nothing, so the model can no longer learn *where to look*:
 
 # %%
 learned = [W.clone().requires_grad_() for W in (W_Q, W_K, W_V)]
@@ -112,8 +111,8 @@ for name, W in zip(("W_Q", "W_K", "W_V"), learned):
     print(f"{name}: norm of the gradient {W.grad.norm():.1f}")
 
 # %% [markdown]
-# Dot products grow with the size `d` of their vectors, even when every number in them is small. Look at
-# random vectors with independent entries of mean 0 and variance 1:
+# Dot products grow with the size $d$ of the vectors, even if every number in them is small. Look at random
+# vectors with independent entries of mean 0 and variance 1:
 
 # %%
 torch.manual_seed(0)
@@ -124,8 +123,8 @@ for d in (4, 64, 1024):
     )
 
 # %% [markdown]
-# So we divide by $\sqrt d$, and for such vectors the spread is 1 for every size. (With another mean it is
-# not: entries of mean 1 give dot products near $d$.)
+# So we divide by $\sqrt d$, and the spread for such vectors is 1 at every size. (This relies on the mean of 0:
+# entries of mean 1 give dot products near $d$.)
 #
 # $$\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt d}\right) \qquad
 #   \mathrm{output} = \mathrm{weights}\;V$$
@@ -135,9 +134,8 @@ for d in (4, 64, 1024):
 # %% [markdown]
 # ## 2 Masks
 #
-# Sometimes a position must not look everywhere. A model that writes a text word by word can't see
-# the words it has yet to write. A **mask** says who may look where: `True` where attention is
-# allowed.
+# Sometimes a position must not look everywhere. A model that writes a text word by word, for example, can't see
+# the words it has yet to write. A **mask** says who may look where: it is `True` where attention is allowed.
 #
 # A forbidden score becomes $-\infty$ *before* the softmax, because $\exp(-\infty) = 0$:
 
@@ -147,8 +145,8 @@ mask = torch.tensor([[True, True, False]])
 torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
 
 # %% [markdown]
-# The row still sums to one. Had we set the *weight* to zero afterwards, it would not.
-# And a score of 0 is not "no score": it still gets its share.
+# The row still sums to one. If we had set the *weight* to zero afterwards, it would not. And a score of 0 is not
+# "no score": it still gets its share of the attention.
 
 # %%
 print("weight set to 0 after:", (torch.softmax(scores, dim=-1) * mask).sum().item())
@@ -159,9 +157,9 @@ print("score set to 0 before:", torch.softmax(scores.masked_fill(~mask, 0.0), di
 #
 # {{exercise causal-mask}}
 #
-# In a text that is read from left to right, position `t` may look at itself and at the past:
-# at every `s` with `s <= t`. Return a tensor of truth values (`torch.bool`) of the shape `[L, L]`,
-# `True` where attention is allowed. For `L = 3`:
+# In a text that is read from left to right, position `t` may look at itself and at the past, which means at
+# every `s` with `s <= t`. Return a tensor of truth values (`torch.bool`) of shape `[L, L]`, `True` where
+# attention is allowed. For `L = 3`:
 #
 # | query \ key | 0 | 1 | 2 |
 # | --- | --- | --- | --- |
@@ -188,17 +186,18 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### Masks that cannot work
+# ### Masks that can't work
 #
-# A mask of the wrong shape may still fit by accident, a mask of numbers means something else to
-# each library, and a row that allows *nothing* gives NaN: the softmax of nothing.
+# A mask of the wrong shape may still fit by accident. A mask of numbers means different things to different
+# libraries. And a row that allows *nothing* gives NaN, "not a number":
 
 # %%
 torch.softmax(torch.full((3,), float("-inf")), dim=-1)
 
 # %% [markdown]
-# NaN spreads through a model in silence. So ask before you compute: `check_mask(mask, queries, keys)`
-# raises an error that says what is wrong. It does nothing when the mask is fine, or `None`.
+# NaN spreads silently through a model, so check the mask before you compute. `check_mask` takes the mask, the
+# number of queries and the number of keys, and raises an error that says what is wrong. It does nothing if
+# the mask is fine, or `None`.
 
 # %%
 for bad in (torch.ones(2, 3, dtype=torch.bool), torch.ones(3, 3), torch.zeros(3, 3).bool()):
@@ -212,7 +211,7 @@ for bad in (torch.ones(2, 3, dtype=torch.bool), torch.ones(3, 3), torch.zeros(3,
 #
 # {{exercise self-attention}}
 #
-# `X` is one sequence, `[L, D]`; `W_Q` and `W_K` are `[D, d]`, `W_V` is `[D, dv]`. As a loop:
+# `X` is one sequence, `[L, D]`; `W_Q` and `W_K` are `[D, d]`, and `W_V` is `[D, dv]`. As a loop:
 #
 #     for t in range(L):                        # each query
 #         for s in range(L):                    # each key
@@ -221,8 +220,8 @@ for bad in (torch.ones(2, 3, dtype=torch.bool), torch.ones(3, 3), torch.zeros(3,
 #         weights[t] = softmax(scores[t])
 #         output[t]  = sum over s of weights[t, s] * (X[s] @ W_V)
 #
-# Write it with matrices. Return the output `[L, dv]` and the weights `[L, L]`.
-# A mask that cannot work should be refused: call `check_mask` first.
+# Write it with matrix products. Return the output `[L, dv]` and the weights `[L, L]`. A mask that can't work
+# should be refused, so call `check_mask` first.
 
 
 # %% nbgrader={"grade_id": "self-attention", "solution": true}
@@ -250,7 +249,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Without a mask it is the attention of notebook 01, loops and all. The same numbers:
+# Without a mask, this is the attention that you wrote in loops in notebook 01. The numbers agree:
 
 # %%
 if ready("self-attention"):
@@ -266,7 +265,7 @@ if ready("self-attention"):
 # %% [markdown]
 # ### What leaks without a mask
 #
-# Change the *last* token of a sequence, and see which outputs change.
+# Change the *last* token of a sequence and see which outputs change.
 
 # %%
 torch.manual_seed(1)
@@ -283,14 +282,14 @@ if ready("self-attention", "causal-mask"):
         print(f"{name:12} output changed at positions 0 to 4:", ", ".join(changed))
 
 # %% [markdown]
-# Without the mask every output knows the last token. A model that is trained to predict the next
-# word would simply read it off: a loss near zero, and nothing learned. In notebook 06 you will meet
-# such a model.
+# Without the mask, every output depends on the last token. A model trained to predict the next word would simply
+# copy it from the input: its loss would be near zero, and it would have learned nothing. You will meet such a
+# model in notebook 06.
 
 # %% [markdown]
 # ### The map
 #
-# The weights with a causal mask. Row `t` ends at column `t`.
+# These are the weights with a causal mask. Row `t` ends at column `t`.
 
 # %%
 if ready("self-attention", "causal-mask"):
@@ -301,15 +300,15 @@ if ready("self-attention", "causal-mask"):
     display(attention_map(weights, words, words, title="Self-attention with a causal mask"))
 
 # %% [markdown]
-# ## 3 Mostly products of matrices
+# ## 3 Mostly matrix products
 #
-# Put $Q = XW_Q$, $K = XW_K$, $V = XW_V$ in, and leave the scale out for a moment:
+# Insert $Q = XW_Q$, $K = XW_K$ and $V = XW_V$, and leave out the scale for a moment:
 #
 # $$A(X) \;=\; \mathrm{softmax}\big(X\,W_Q W_K^\top X^\top\big)\;\; X\,W_V$$
 #
-# - **Inside** the softmax is a *quadratic form*: $X$ comes twice, around one matrix
+# - **Inside** the softmax is a *quadratic form*: $X$ appears twice, on either side of one matrix
 #   $M = W_Q W_K^\top$. The score of positions $t$ and $s$ is $x_t\,M\,x_s^\top$.
-# - **Outside** it is *linear* in $X$: a weighted sum of rows, through $W_V$.
+# - **Outside** the softmax, $X$ appears once. This part is *linear*: a weighted sum of rows, times $W_V$.
 #
 # So doubling $X$ makes every score four times as large:
 
@@ -329,7 +328,7 @@ if ready("self-attention"):
     print("twice the output:", torch.allclose(twice, 2 * once))
 
 # %% [markdown]
-# $M$ need not be symmetric: how much "cat" looks at "saw" is not how much "saw" looks at "cat".
+# $M$ need not be symmetric: the score of query 1 with key 3 is not that of query 3 with key 1.
 
 # %%
 print(f"x_1 M x_3 = {X[1] @ M @ X[3]:.3f},   x_3 M x_1 = {X[3] @ M @ X[1]:.3f}")
@@ -337,8 +336,8 @@ print(f"x_1 M x_3 = {X[1] @ M @ X[3]:.3f},   x_3 M x_1 = {X[3] @ M @ X[1]:.3f}")
 # %% [markdown]
 # ## 4 Order means nothing to it
 #
-# Shuffle the positions. A **permutation matrix** $P$ has a single 1 in each row and column;
-# $PX$ is $X$ with its rows in another order.
+# Let us shuffle the tokens. A **permutation matrix** $P$ has a single 1 in each row and in each column; $PX$ is
+# $X$ with its rows in another order.
 
 # %%
 order = [3, 0, 4, 1, 2]
@@ -347,7 +346,7 @@ print(P)
 print("P X is X[order]:", torch.equal(P @ X, X[order]))
 
 # %% [markdown]
-# What does self-attention make of the shuffled sequence? First compute, then prove.
+# What does self-attention make of the shuffled sequence? First we compute it, then you prove it.
 
 # %%
 if ready("self-attention"):
@@ -356,10 +355,10 @@ if ready("self-attention"):
     print("A(PX) = P A(X):", torch.allclose(shuffled, P @ plain, atol=1e-6))
 
 # %% [markdown]
-# Every token gets *the same output as before*, wherever it is. The outputs move along with the
-# inputs. That is called **permutation equivariance**: $A(PX) = P\,A(X)$.
+# Every token gets *the same output as before*, wherever it is: the outputs move along with the inputs. This is
+# called **permutation equivariance**: $A(PX) = P\,A(X)$.
 #
-# Move the tokens yourself. Then switch the causal mask on, and the positions.
+# Move the tokens yourself. Then switch on the causal mask, and after that the positions.
 
 # %%
 from course_utils.widgets import permutation_explorer
@@ -369,7 +368,7 @@ permutation_explorer()
 # %% [markdown]
 # ### And with a causal mask?
 #
-# The mask belongs to *places*, not to tokens. Shuffle the tokens, and each may look at others than
+# The mask belongs to *positions*, not to tokens. Shuffle the tokens, and each may look at different tokens than
 # before. The equality breaks:
 
 # %%
@@ -380,8 +379,8 @@ if ready("self-attention", "causal-mask"):
     print("A(PX) = P A(X) with a causal mask:", torch.allclose(shuffled, P @ plain, atol=1e-6))
 
 # %% [markdown]
-# So a causal model can tell *some* order without being told: position 0 sees one token, position 1
-# sees two. It is never told outright where a token is, though.
+# So a causal model can work out *some* of the order by itself: position 0 sees one token, position 1 sees two.
+# But it is never told outright where a token is.
 
 # %% [markdown]
 # ### Question: the proof
@@ -389,33 +388,33 @@ if ready("self-attention", "causal-mask"):
 # {{exercise equivariance-proof}}
 #
 # Prove $A(PX) = P\,A(X)$ for $A(X) = \mathrm{softmax}(X M X^\top)\,X W_V$, without a mask.
-# Complete these steps, with a reason for each:
+# Complete these steps, and give a reason for each:
 #
 # 1. Write down $A(PX)$. What is $(PX)^\top$?
-# 2. The scores of $PX$ are $P\,S\,P^\top$, with $S = X M X^\top$. What did $P$ do to $S$, and what
-#    did $P^\top$?
+# 2. The scores of $PX$ are $P\,S\,P^\top$, with $S = X M X^\top$. What does $P$ do to $S$, and what does
+#    $P^\top$ do?
 # 3. Why is $\mathrm{softmax}(P\,S\,P^\top) = P\,\mathrm{softmax}(S)\,P^\top$? Treat rows and columns
 #    separately: the softmax is taken along each row.
 # 4. What is $P^\top P$, and why? Finish the proof.
-# 5. With a causal mask the scores become $S + C$, where $C$ is $0$ or $-\infty$. Which step fails?
+# 5. With a causal mask the scores become $S + C$, where every entry of $C$ is $0$ or $-\infty$. Which step fails?
 
 # %% [markdown] nbgrader={"grade_id": "equivariance-proof", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
 # 1. $A(PX) = \mathrm{softmax}\big(PX\,M\,(PX)^\top\big)\,PX W_V$ and $(PX)^\top = X^\top P^\top$.
 # 2. So the scores are $P\,(X M X^\top)\,P^\top = P S P^\top$: $P$ on the left puts the rows of $S$
 #    (the queries) into the new order, $P^\top$ on the right the columns (the keys).
-# 3. The softmax treats each row by itself, so it makes no difference whether rows change places
+# 3. The softmax treats each row by itself, so it makes no difference whether the rows change places
 #    before or after it: $\mathrm{softmax}(PS') = P\,\mathrm{softmax}(S')$. Within a row it divides
-#    $\exp(z_s)$ by the sum over all $s$; a sum does not depend on the order, so permuted scores give
+#    $\exp(z_s)$ by the sum over all $s$. A sum does not depend on the order, so permuted scores give
 #    the same weights, permuted: $\mathrm{softmax}(S P^\top) = \mathrm{softmax}(S) P^\top$.
-# 4. $P^\top P = I$: the columns of $P$ are different unit vectors (undoing a shuffle gives the
-#    first order back). Hence
+# 4. $P^\top P = I$, because the columns of $P$ are different unit vectors (undoing a shuffle restores the
+#    original order). Hence
 #    $A(PX) = P\,\mathrm{softmax}(S)\,P^\top P\,X W_V = P\,\mathrm{softmax}(S)\,X W_V = P\,A(X)$.
 # 5. Step 2: the scores of the shuffled sequence are $P S P^\top + C$, not $P (S + C) P^\top$. The
 #    mask stays where it is while the tokens move, and $C \ne P C P^\top$.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# - half a point: steps 1 and 2, scores of PX are P S P^T; rows and columns told apart;
+# - half a point: steps 1 and 2, the scores of PX are P S P^T; rows and columns are kept apart;
 # - half a point: step 3, both reasons (rows are independent; the sum in a row ignores order);
 # - half a point: step 4, P^T P = I, and the conclusion;
 # - half a point: step 5, the mask does not move with the tokens.
@@ -424,9 +423,9 @@ if ready("self-attention", "causal-mask"):
 # %% [markdown]
 # ## 5 Several heads
 #
-# One softmax makes one choice. A word may need two at once: its verb, say, and its adjective. So
-# several **heads** attend side by side, each with smaller vectors of size $d = D / H$, where $H$
-# is `num_heads`. Their outputs are concatenated, and a last matrix mixes them:
+# One softmax makes one choice. A word may need two at once: its verb and its adjective, say. So several **heads**
+# attend side by side, each with smaller vectors of size $d = D / H$, where $H$ is `num_heads`. Their outputs
+# are concatenated, and a final matrix mixes them:
 #
 # $$\mathrm{MultiHead}(X) = [A_1(X), \dots, A_H(X)]\;W_O$$
 
@@ -434,10 +433,9 @@ if ready("self-attention", "causal-mask"):
 heads_diagram(3)
 
 # %% [markdown]
-# ### By a loop
+# ### In a loop
 #
-# Two heads on `D = 8` columns. Head `h` reads the columns `4h` to `4h + 4` of each matrix, and of
-# what they give:
+# Take two heads and `D = 8`. Head `h` uses four columns of each matrix, `4*h : 4*(h+1)`:
 
 # %%
 if ready("self-attention"):
@@ -451,18 +449,18 @@ if ready("self-attention"):
     print([tuple(part.shape) for part in parts], "->", tuple(by_loop.shape))
 
 # %% [markdown]
-# ### At once
+# ### All heads at once
 #
-# All heads can work in one product, if the heads get a separate axis. `view` cuts the last
-# axis, `transpose` brings the heads to the front:
+# One product can serve all heads if the heads have an axis of their own. `view` splits the last axis, and
+# `transpose` moves the heads to the front:
 
 # %%
 Q = X @ W_Q  # [5, 8]
 Q.view(5, 2, 4).transpose(0, 1).shape  # [num_heads, L, d]
 
 # %% [markdown]
-# Beware: `view(2, 5, 4)` has that shape too, but it cuts through *positions*. Head 0 should see the
-# first four columns of every position:
+# Beware: `view(2, 5, 4)` has the same shape, but it splits the *positions*. Head 0 should see the first four
+# columns of every position:
 
 # %%
 right, wrong = Q.view(5, 2, 4).transpose(0, 1), Q.view(2, 5, 4)
@@ -470,7 +468,7 @@ print("view, then transpose:", torch.equal(right[0], Q[:, :4]))
 print("view alone:          ", torch.equal(wrong[0], Q[:, :4]))
 
 # %% [markdown]
-# Then `@` does the same for every head:
+# Now `@` multiplies head by head:
 
 # %%
 if ready("self-attention"):
@@ -484,17 +482,17 @@ if ready("self-attention"):
 #
 # {{exercise multi-head-attention}}
 #
-# Now as a module, for a batch. Queries may come from another sequence than keys and values, so it
-# serves for cross-attention too.
+# Now write it as a module, for a batch. The queries may come from a different sequence than the keys and values,
+# so the module also serves for cross-attention.
 #
 # - `query` is `[B, T, D]`, `key` and `value` are `[B, S, D]`. Return the output `[B, T, D]` and the
 #   weights of every head, `[B, num_heads, T, S]`.
-# - Head `h` takes the columns `h*d` to `(h+1)*d`, with `d = d_model / num_heads`.
-# - `mask` is `[T, S]`, or `[B, T, S]` when each sequence has its own. It holds for all heads.
-# - When `num_heads` does not divide `d_model`, raise a `ValueError` that names both numbers.
-#   For masks, `check_mask(mask, T, S, batch=B)` does it.
+# - Head `h` takes the columns `h*d : (h+1)*d`, with `d = d_model / num_heads`.
+# - `mask` is `[T, S]`, or `[B, T, S]` if each sequence has its own. It applies to all heads.
+# - If `num_heads` does not divide `d_model`, raise a `ValueError` that gives both numbers. Masks that can't work
+#   are refused by `check_mask(mask, T, S, batch=B)`.
 #
-# The names of the four linear layers are given. Keep them: the check fills them with numbers.
+# The four linear layers are given. Keep their names: the check fills these layers with its own numbers.
 
 
 # %% nbgrader={"grade_id": "multi-head-attention", "solution": true}
@@ -524,7 +522,7 @@ class MultiHeadAttention(nn.Module):
         def split(x):  # [B, L, D] -> [B, num_heads, L, d]
             return x.view(B, -1, self.num_heads, d).transpose(1, 2)
 
-        # The scale is taken out of the queries: T x d numbers, not T x S.
+        # Scaling the queries is cheaper than scaling the scores: T x d numbers, not T x S.
         Q = split(self.W_Q(query) * d**-0.5)
         K, V = split(self.W_K(key)), split(self.W_V(value))
         scores = Q @ K.transpose(-2, -1)  # [B, num_heads, T, S]
@@ -547,10 +545,10 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### Is it PyTorch's?
+# ### Does it equal PyTorch's?
 #
-# `torch.nn.MultiheadAttention` keeps $W_Q$, $W_K$, $W_V$ stacked in one matrix. Copy your numbers
-# into it, and compare. (Its mask is inverted: there `True` means *forbidden*.)
+# `torch.nn.MultiheadAttention` keeps $W_Q$, $W_K$ and $W_V$ stacked in one matrix. Copy your parameters into it,
+# and compare. (Its mask is inverted: there, `True` means *forbidden*.)
 
 # %%
 if ready("multi-head-attention", "causal-mask"):
@@ -573,8 +571,8 @@ if ready("multi-head-attention", "causal-mask"):
 # %% [markdown]
 # ## 6 Where am I? Positions
 #
-# Self-attention sees a *bag* of words. Take two sentences with the same words, average the outputs,
-# and no difference is left:
+# Self-attention sees a *bag* of words. Take two sentences with the same words and average the outputs: no
+# difference is left.
 
 # %%
 torch.manual_seed(3)
@@ -582,7 +580,7 @@ words = {word: torch.randn(12) for word in ("dog", "bites", "man")}
 
 
 def sentence(text):
-    """The vectors of the words, one batch of one: [1, L, 12]."""
+    """The vectors of the words, as a batch of one: [1, L, 12]."""
     return torch.stack([words[word] for word in text.split()])[None]
 
 
@@ -594,36 +592,36 @@ if ready("multi-head-attention"):
         print(f"{text}:", [round(v, 4) for v in output.mean(dim=1)[0, :4].tolist()])
 
 # %% [markdown]
-# Someone should tell the model which word is where. The usual way: **add** to each word a vector that
-# depends only on its position. (Notebook 02 *appended* one; adding keeps the size.)
+# We have to tell the model which word is where. The usual way is to **add** to each word's vector a second one,
+# which depends only on the position. (Notebook 02 *appended* it; adding keeps the size the same.)
 
 # %% [markdown]
 # ### Sines of many lengths
 #
-# A binary counter writes a number with digits that change at different speeds: the last one each
-# step, the next every second step, and so on. Sine positions do the same with smooth waves.
-# Columns come in pairs, a sine and a cosine of one angle:
+# A binary counter writes a number with digits that change at different speeds: the last one at every step, the
+# one before it at every second step, and so on. Sine positions do the same with smooth waves. The columns come
+# in pairs, the sine and the cosine of one angle:
 #
-# $$\mathrm{PE}_{t,\,2i} = \sin\frac{t}{10000^{2i/d}} \qquad
-#   \mathrm{PE}_{t,\,2i+1} = \cos\frac{t}{10000^{2i/d}} \qquad t, i = 0, 1, 2, \dots$$
+# $$\mathrm{PE}_{t,\,2i} = \sin\frac{t}{10000^{2i/D}} \qquad
+#   \mathrm{PE}_{t,\,2i+1} = \cos\frac{t}{10000^{2i/D}} \qquad t, i = 0, 1, 2, \dots$$
 #
-# The first pair ($i = 0$) wraps around after $2\pi \approx 6.3$ positions. The last one is far
-# slower: the larger $d$, the nearer it comes to $10000 \cdot 2\pi$.
+# The first pair ($i = 0$) wraps around after $2\pi \approx 6.3$ positions. The last pair is far slower: the
+# larger $D$, the closer its wavelength comes to $10000 \cdot 2\pi$.
 
 
 # %%
-def wavelength(i, d):
-    return 2 * math.pi * 10000 ** (2 * i / d)
+def wavelength(i, D):
+    return 2 * math.pi * 10000 ** (2 * i / D)
 
 
 for i in range(4):
-    print(f"d = 8, pair {i}: columns {2 * i} and {2 * i + 1}, wavelength {wavelength(i, 8):8.1f}")
+    print(f"D = 8, pair {i}: columns {2 * i} and {2 * i + 1}, wavelength {wavelength(i, 8):8.1f}")
 print(
-    f"d = 512, the last pair: wavelength {wavelength(255, 512):.0f}, 10000 · 2π = {20000 * math.pi:.0f}"
+    f"D = 512, the last pair: wavelength {wavelength(255, 512):.0f}, 10000 · 2π = {20000 * math.pi:.0f}"
 )
 
 # %% [markdown]
-# Play with size, length and base. What does the base change?
+# Play with the size, the length and the base. What does the base change?
 
 # %%
 from course_utils.widgets import position_explorer
@@ -635,9 +633,9 @@ position_explorer()
 #
 # {{exercise positional-encoding}}
 #
-# Return the table `[L, d_model]`: row `t` is position `t`, even columns are sines, odd ones cosines,
-# by the equations above; `t` and `i` count from 0. When `d_model` is odd, the last sine has no
-# cosine: raise a `ValueError` that names it.
+# Return the table `[L, d_model]` of the equations above, where $D$ is `d_model`. Row `t` is position `t`; even
+# columns are sines and odd ones are cosines; `t` and `i` count from 0. If `d_model` is odd, the last sine has no
+# cosine: raise a `ValueError` that gives the number.
 
 
 # %% nbgrader={"grade_id": "positional-encoding", "solution": true}
@@ -646,7 +644,7 @@ def positional_encoding(L, d_model):
     ### BEGIN SOLUTION
     if d_model % 2 != 0:
         raise ValueError(
-            f"d_model must be even, a sine and a cosine in each pair; it is {d_model}."
+            f"d_model must be even, with a sine and a cosine in each pair, but it is {d_model}."
         )
     t = torch.arange(L)[:, None]
     i = torch.arange(d_model // 2)[None, :]
@@ -678,25 +676,25 @@ if ready("multi-head-attention", "positional-encoding"):
         print(f"{text}:", [round(v, 4) for v in output.mean(dim=1)[0, :4].tolist()])
 
 # %% [markdown]
-# ### A step is a turn
+# ### A step is a rotation
 #
-# Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $n$
-# positions on turns it by $n$ times its rate, *wherever* it starts:
+# Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $n$ positions further
+# rotates it by an angle $\delta$ that depends on $n$ alone, *wherever* it starts:
 #
 # $$\begin{pmatrix}\sin(\theta + \delta)\\ \cos(\theta + \delta)\end{pmatrix} =
 #   \begin{pmatrix}\cos\delta & \sin\delta\\ -\sin\delta & \cos\delta\end{pmatrix}
 #   \begin{pmatrix}\sin\theta\\ \cos\theta\end{pmatrix}$$
 #
-# So one matrix $R_n$, the same for all $t$, gives $\mathrm{PE}_{t+n} = R_n\,\mathrm{PE}_t$.
-# "Three places further on" is something a linear layer can learn.
+# So there is one matrix $R_n$, the same for all $t$, with $\mathrm{PE}_{t+n} = R_n\,\mathrm{PE}_t$. "Three
+# positions further on" is something that a linear layer can learn.
 
 
 # %%
-def turn(k, d_model):
-    """R_n: a small rotation for each pair of columns."""
+def rotation(n, d_model):
+    """R_n: one small rotation per pair of columns."""
     R = torch.zeros(d_model, d_model)
     for i in range(d_model // 2):
-        delta = torch.tensor(k / 10_000 ** (2 * i / d_model))
+        delta = torch.tensor(n / 10_000 ** (2 * i / d_model))
         a, b = 2 * i, 2 * i + 1
         R[a, a], R[a, b] = torch.cos(delta), torch.sin(delta)
         R[b, a], R[b, b] = -torch.sin(delta), torch.cos(delta)
@@ -705,12 +703,12 @@ def turn(k, d_model):
 
 if ready("positional-encoding"):
     table = positional_encoding(50, 16)
-    moved = table[:-3] @ turn(3, 16).T
+    moved = table[:-3] @ rotation(3, 16).T
     print("PE[t + 3] = R_3 PE[t] for every t:", torch.allclose(moved, table[3:], atol=1e-5))
 
 # %% [markdown]
-# Therefore the dot product of two positions depends only on their distance. Each line of this table
-# has one distance; along it, nothing changes:
+# It follows that the dot product of two positions depends only on their distance. Each line below is for one
+# distance, at three different positions:
 
 # %%
 if ready("positional-encoding"):
@@ -722,9 +720,9 @@ if ready("positional-encoding"):
 # %% [markdown]
 # ## 7 Which comes first? (about {{given:20 seconds}})
 #
-# A task where only order counts. Eight tokens, one of them `A` and one `B`, the rest noise. Does `A`
-# come before `B`? The model: embeddings, your attention, the mean over positions, one linear layer.
-# Once without positions, once with.
+# In this task, only the order counts. Of eight tokens, one is `A`, one is `B`, and the rest are noise: does `A`
+# come before `B`? The model has embeddings, your attention, a mean over the positions and one linear layer. We
+# train it once without positions and once with them.
 
 # %%
 from course_utils.training import fit, seed_everything
@@ -755,7 +753,7 @@ class WhichFirst(nn.Module):
 
 
 # %% [markdown]
-# The smoke budget only starts to learn; the others train until it is clear. Guess before you train:
+# The smoke budget barely starts to learn; the others train until the result is clear. Guess before you train:
 
 # %%
 from course_utils.widgets import predict
@@ -808,17 +806,17 @@ if ready("multi-head-attention", "positional-encoding"):
     display(guess.reveal(round(100 * results["none"])))
 
 # %% [markdown]
-# Without positions it stays at chance, however long you train: by the equality you proved, the mean
-# of the outputs is the same for both orders. No amount of training can get past a symmetry.
+# Without positions, the model stays at chance however long you train it: by the equality you proved, the mean of
+# the outputs is the same for both orders. No amount of training gets past a symmetry.
 
 # %% [markdown]
 # ## Summary
 #
 # - Self-attention takes queries, keys and values from one sequence: softmax(QKᵀ / √d) V.
-# - A mask puts −∞ into the scores *before* the softmax; a causal one hides the future.
-# - Heads are slices of the same matrices that attend side by side, joined by W_O.
-# - Without a mask, A(PX) = P A(X): order means nothing, so positions are added to the words.
-# - In sine positions a step of k is a fixed rotation, and dot products depend on distance alone.
+# - A mask puts −∞ into the scores *before* the softmax; a causal mask hides the future.
+# - Heads are slices of the same matrices. They attend side by side, and W_O joins them.
+# - Without a mask, A(PX) = P A(X): order means nothing, so we add positions to the words.
+# - In sine positions, a step of n is a fixed rotation, and dot products depend only on the distance.
 #
-# **Next:** `06_transformer` puts these parts together, with residuals, norms and feed-forward
-# layers, and trains the whole on German and English.
+# **Next:** [06 · The transformer](06_transformer.ipynb) puts these parts together with residuals, norms and
+# feed-forward layers, and trains the result on German and English.
