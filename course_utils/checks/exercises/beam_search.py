@@ -153,22 +153,24 @@ def tokens_of(e: Evidence, label: str) -> list[int]:
             "The last line: return tokens, score",
         )
     if "out0" not in reply.arrays:
-        raise Wrong(f"The tokens should be a list of numbers, and are {reply.notes.get('out0')}.")
+        raise Wrong(f"The tokens should be a list of numbers, but are {reply.notes.get('out0')}.")
     array = reply.arrays["out0"]
     if array.ndim != 1 or array.size == 0:
-        raise Wrong(f"The tokens should be one list, and have the shape {list(array.shape)}.")
+        raise Wrong(f"The tokens should be one list, but have the shape {list(array.shape)}.")
     if not np.isfinite(array).all() or (array != np.round(array)).any():
         raise Wrong("The tokens should be whole numbers.")
     tokens = [int(t) for t in array]
     if min(tokens) < 0 or max(tokens) >= V:
-        raise Wrong(f"The tokens should lie between 0 and {V - 1}, and one of them does not.")
+        raise Wrong(f"The tokens should be between 0 and {V - 1}, but one of them is not.")
     return tokens
 
 
 def score_of(e: Evidence, label: str) -> float:
     array = e.reply(label).arrays.get("out1")
     if array is None or array.size != 1 or not np.isfinite(array).all():
-        raise Wrong("The score should be one number.", "float(score), or a tensor with one number.")
+        raise Wrong(
+            "The score should be one number.", "Return float(score), or a tensor with one number."
+        )
     return float(array.ravel()[0])
 
 
@@ -191,7 +193,7 @@ def sequences_are_whole(e: Evidence) -> None:
             if first[START] < first.max() - 4:
                 raise Wrong(
                     "The tokens begin with the start mark.",
-                    "Return what follows `start`: the first word that was chosen comes first.",
+                    "Return what follows `start`, beginning with the first word that was chosen.",
                 )
         if END in tokens[:-1]:
             raise Wrong(
@@ -199,7 +201,7 @@ def sequences_are_whole(e: Evidence) -> None:
                 "A prefix that ends with `end` is finished: set it aside and do not extend it.",
             )
         if len(tokens) > max_length:
-            raise Wrong(f"A sequence has {len(tokens)} tokens, max_length is {max_length}.")
+            raise Wrong(f"A sequence has {len(tokens)} tokens, but max_length is {max_length}.")
         if len(tokens) < max_length and tokens[-1] != END:
             raise Wrong(
                 "A sequence stops before max_length without the end mark.",
@@ -213,9 +215,9 @@ def scores_are_those_of_the_tokens(e: Evidence) -> None:
         expected = log_probability(tokens, table_of(e, label)) / len(tokens) ** penalty_of(label)
         if abs(expected - got) > 1e-5 * max(1, abs(expected)):
             raise Wrong(
-                f"The tokens {tokens} have the score {expected:.4f}, and you return {got:.4f}.",
-                "The sum of the log-probabilities of all tokens (the end mark too), divided by "
-                "their number to the power length_penalty.",
+                f"The tokens {tokens} have the score {expected:.4f}, but you return {got:.4f}.",
+                "It is the sum of the log-probabilities of all tokens (including the end mark), "
+                "divided by their number to the power of length_penalty.",
             )
 
 
@@ -242,8 +244,8 @@ def narrow_beam_matches(e: Evidence) -> None:
             raise Wrong(
                 f"With beam = {beam}, max_length = {max_length}, length_penalty = {penalty or 0}: "
                 f"a beam search finds {accepted[0]}, you found {tokens}.",
-                "At each step: all continuations of all unfinished prefixes, sorted by their sum "
-                "of log-probabilities; the `beam` best stay.",
+                "At each step, sort all continuations of all unfinished prefixes by their sum of "
+                "log-probabilities, and keep the `beam` best.",
             )
 
 
@@ -254,12 +256,12 @@ def prefixes_are_asked_together(e: Evidence) -> None:
             raise Wrong("step was never called.")
         if calls[:, 0].max() > beam:
             raise Wrong(
-                f"step was asked about {calls[:, 0].max()} prefixes at once; the beam is {beam}."
+                f"step was asked about {calls[:, 0].max()} prefixes at once, but the beam is {beam}."
             )
         if len(calls) > max_length or len(set(calls[:, 1].tolist())) < len(calls):
             raise Wrong(
-                f"step was called {len(calls)} times for at most {max_length} steps.",
-                "Stack the prefixes of the beam to one tensor [N, t], and call step once a step.",
+                f"step was called {len(calls)} times for a search of at most {max_length} steps.",
+                "Stack the prefixes of the beam into one tensor [N, t], and call step once per step.",
             )
 
 
@@ -384,13 +386,13 @@ exercise = Check(
         Misconception(
             "start-included",
             "The start mark is part of what you return.",
-            "Drop it at the end: tokens[1:].",
+            "Leave it out of the tokens that you return.",
             _start_included,
         ),
         Misconception(
             "end-left-out",
-            "The end mark is missing from the tokens you return, and from their length.",
-            "It was chosen and paid for like any other word: keep it.",
+            "The end mark is missing from the tokens that you return, and from their length.",
+            "Keep it: it was chosen like any other word, and its log-probability counts.",
             _end_left_out,
         ),
         Misconception(
@@ -402,13 +404,13 @@ exercise = Check(
         Misconception(
             "greedy",
             "This is a greedy search: only the best word is kept at each step.",
-            "Keep the `beam` best prefixes, not one.",
+            "Keep the `beam` best prefixes, not just one.",
             like("greedy", by_length),
         ),
         Misconception(
             "one-child-each",
             "Each prefix is extended by its own best word only, so the beam never branches.",
-            "Sort the continuations of all prefixes together: two may come from one prefix.",
+            "Sort the continuations of all prefixes together: two of the best may come from one prefix.",
             like("one-child-each", by_length),
         ),
         Misconception(
@@ -419,44 +421,44 @@ exercise = Check(
         ),
         Misconception(
             "probabilities-added",
-            "Probabilities are added up where log-probabilities should be.",
+            "Probabilities are added up, but it should be log-probabilities.",
             "step returns log-probabilities; add them as they are.",
             like("probabilities-added"),
         ),
         Misconception(
             "stops-at-the-first-end",
             "The search stops as soon as one sequence has ended.",
-            "Set it aside and go on: another may end with a better score.",
+            "Set it aside and continue: another one may end with a better score.",
             like("stops-at-the-first-end", by_length),
         ),
         Misconception(
             "shrinking-beam",
-            "The beam shrinks: a sequence that ends takes its place in the beam with it.",
-            "At every step keep the `beam` best continuations of those that go on.",
+            "The beam shrinks by one place whenever a sequence ends.",
+            "At every step, keep the `beam` best continuations of the unfinished prefixes.",
             like("shrinking-beam", by_length),
         ),
         Misconception(
             "worst-kept",
             "The worst continuations are kept, not the best.",
-            "Log-probabilities are negative; the largest is the one nearest to zero.",
+            "Log-probabilities are negative, so the largest is the one closest to zero.",
             like("worst-kept"),
         ),
         Misconception(
             "no-length-penalty",
             "length_penalty has no effect.",
-            "score = sum / len(tokens) ** length_penalty, also when you choose the best.",
+            "Divide the sum by the length to the power of length_penalty, also when you choose the best.",
             like("no-length-penalty", plain),
         ),
         Misconception(
             "start-counted",
             "The length that divides the sum counts the start mark.",
-            "Divide by the number of tokens you return.",
+            "Count only the tokens that you return.",
             _start_counted,
         ),
         Misconception(
             "score-not-normalised",
             "The best sequence is chosen by its normalised score, but the plain sum is returned.",
-            "Return sum / len(tokens) ** length_penalty.",
+            "Return the normalised score as well.",
             score_like(plain, "no-length-penalty"),
         ),
         Misconception(

@@ -29,7 +29,7 @@ def pattern_matches(e: Evidence) -> None:
             e.expected(label)["right/0"],
             read(e, label)[0],
             1e-9,
-            "The mask allows the wrong positions (1 stands for True).",
+            "The mask allows the wrong positions (1 means True).",
             "Row t belongs to query t. Which keys s may it see? Itself and the past.",
             ("query t", "key s"),
         )
@@ -41,8 +41,8 @@ def holds_truth_values(e: Evidence) -> None:
         kind = e.reply(label).arrays["out0"].dtype
         if kind.kind != "b":
             raise Wrong(
-                f"A mask holds True and False (torch.bool), and yours holds {kind}.",
-                "torch.ones(L, L, dtype=torch.bool), or compare two numbers.",
+                f"A mask contains True and False (torch.bool), but yours contains {kind}.",
+                "Use dtype=torch.bool, or a comparison of numbers, which gives truth values.",
             )
 
 
@@ -60,25 +60,25 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "minus-infinity-in-the-mask",
-            "Your mask holds minus infinity. Here a mask says True or False; the minus infinity "
-            "comes in when it is used.",
+            "Your mask contains minus infinity. Here a mask is True or False; minus infinity "
+            "only comes in when the mask is used.",
             "Return truth values: True where attention is allowed.",
             _minus_infinity,
         ),
         Misconception(
             "true-where-forbidden",
             "Your mask is True where attention is forbidden.",
-            "In this course True means: may look.",
+            "In this course, True means that attention is allowed.",
         ),
         Misconception(
             "upper-triangle",
-            "Your mask shows each position itself and the future.",
-            "The past lies left of the diagonal: the lower triangle, tril.",
+            "Your mask shows each position itself and the future, but not the past.",
+            "The past is to the left of the diagonal: the lower triangle.",
         ),
         Misconception(
             "one-step-ahead",
             "Your mask lets each position look one step into the future.",
-            "Position t predicts token t + 1: it must not see it.",
+            "Position t predicts token t + 1, so it must not see it.",
         ),
         Misconception(
             "blind-to-itself",

@@ -125,7 +125,7 @@ def weights_match(e: Evidence) -> None:
             got,
             e.tolerance(label),
             "The weights are not the softmax of the dot products.",
-            "Write out z_ts = s_t . h_s for one query and compare a single row.",
+            "Compute z_ts = s_t . h_s for one query by hand, and compare a single row.",
             ("target step t", "source position s"),
         )
 
@@ -136,7 +136,7 @@ def weights_are_shares(e: Evidence) -> None:
     if differ(np.ones_like(sums), sums, e.tolerance("main")) or got.min() < 0:
         raise Wrong(
             "The weights of a step do not sum to one over the source.",
-            "Which axis holds the source positions? Take the softmax along that one.",
+            "Which axis holds the source positions? Take the softmax along that axis.",
             np.ones_like(sums),
             sums,
             ("sentence", "target step t"),
@@ -155,7 +155,7 @@ def fit(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
     output, weights = read(e, label)
     if np.abs(output).max() > 1:  # large sums round to 1 itself
         raise Wrong(
-            "The output leaves the range -1 to 1, so it is no tanh.",
+            "The output leaves the range from -1 to 1, so it can't be a tanh.",
             "The attentional hidden state is tanh(W_c [c_t; s_t]).",
         )
     for candidate in (weights_of(query, states), weights):
@@ -167,7 +167,7 @@ def fit(e: Evidence, label: str) -> tuple[np.ndarray, np.ndarray]:
             return solution, candidate
     raise Wrong(
         "The output is not tanh of a linear map of the context and the query, [c_t; s_t].",
-        "Concatenate c_t and s_t on the last axis, then one linear layer, then tanh.",
+        "Concatenate c_t and s_t along the last axis, then apply one linear layer, then tanh.",
     )
 
 
@@ -216,13 +216,13 @@ def output_matches(e: Evidence) -> None:
             )
     if not differ(for_context, for_query, 1e-5):
         raise Wrong(
-            "Context and query are added, not concatenated: both meet the same weights.",
+            "Context and query are added, not concatenated: both go through the same parameters.",
             "torch.cat([context, query], dim=-1) keeps them apart.",
         )
     if not differ(blocks(e, "refilled")[0], for_context, 1e-5):
         raise Wrong(
-            "The output layer has nothing to learn: it stays the same when parameters change.",
-            "Make the linear layer in __init__, so that it is a parameter of the module.",
+            "The output layer has nothing to learn: its result stays the same when the parameters change.",
+            "Create the linear layer in __init__, so that its parameters belong to the module.",
         )
 
 
@@ -238,10 +238,10 @@ def any_size_works(e: Evidence) -> None:
                 weights_of(*e.args(label)),
                 weights,
                 e.tolerance(label),
-                f"The weights are wrong with B={B}, T={T}, S={S}, D={D}.",
+                f"With B={B}, T={T}, S={S}, D={D}, the weights are wrong.",
             )
         if np.abs(output).max() > 1:
-            raise Wrong(f"The output is no tanh with B={B}, T={T}, S={S}, D={D}.")
+            raise Wrong(f"With B={B}, T={T}, S={S}, D={D}, the output is not a tanh.")
 
 
 def calls_agree(e: Evidence) -> None:
@@ -280,12 +280,12 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
 OUTPUTS = {
     "no-tanh": ("The tanh is missing.", "The attentional hidden state is tanh(W_c [c_t; s_t])."),
     "sigmoid-for-tanh": (
-        "The output goes through a sigmoid, not through tanh.",
-        "tanh reaches from -1 to 1, the sigmoid from 0 to 1.",
+        "The output goes through a sigmoid, but it should go through tanh.",
+        "tanh ranges from -1 to 1, the sigmoid from 0 to 1.",
     ),
     "tanh-before-layer": (
         "The tanh comes before the linear layer, not after it.",
-        "First W_c [c_t; s_t], then tanh of the result.",
+        "First compute W_c [c_t; s_t], then take tanh of the result.",
     ),
     "query-left-out": (
         "The query is left out: the output depends on the context alone.",
@@ -300,7 +300,7 @@ OUTPUTS = {
         "torch.cat([context, query], dim=-1) keeps them apart.",
     ),
     "nothing-to-learn": (
-        "The output layer has no parameters that training could change.",
+        "The output layer has no parameters for training to change.",
         "nn.Linear(2 * hidden_size, hidden_size) in __init__ gives the module its W_c.",
     ),
 }
@@ -460,32 +460,32 @@ exercise = Check(
         dropout(),
         Misconception(
             "attends-to-itself",
-            "The query attends to itself: keys and values should be the encoder's states.",
-            "Scores are s_t . h_s: the decoder's output with each encoder state.",
+            "The query attends to itself, but keys and values should be the encoder's states.",
+            "The scores are s_t . h_s: the decoder's output with each encoder state.",
             _attends_to_itself,
         ),
         Misconception(
             "weights-transposed",
-            "The weights are transposed: they have the source before the target.",
-            "Weights have the shape [B, T, S]: a row for each target step.",
+            "The weights are transposed: the source comes before the target.",
+            "The weights have the shape [B, T, S], with one row per target step.",
         ),
         Misconception(
             "reshape-for-transpose",
-            "The states are reshaped where they should be transposed, so numbers of "
-            "different positions are mixed.",
-            "reshape keeps the order of the numbers; transpose(1, 2) turns the axes.",
+            "The states are reshaped, but they should be transposed: reshaping mixes the numbers "
+            "of different positions.",
+            "reshape keeps the order of the numbers; transpose(1, 2) swaps the axes.",
         ),
         *misconceptions_of_weights((*SCALES, "negative-scores", *RULES)),
         Misconception(
             "only-square",
-            "It works only when source and target have the same length.",
-            "T and S are different numbers: look for an axis that you took from the wrong tensor.",
+            "It works only if source and target have the same length.",
+            "T and S are different numbers. Look for a size that you took from the wrong tensor.",
             _only_square,
         ),
         Misconception(
             "new-layers-each-call",
-            "The output changes from call to call: a layer is made anew inside forward.",
-            "Make layers in __init__ and keep them in self; forward only uses them.",
+            "The output changes from call to call, because forward creates a new layer each time.",
+            "Create layers in __init__ and keep them in self; forward only uses them.",
             lambda e: (
                 calls_differ(e, "main", 0) and not (e.reply("main").arrays["out0"] == 0).any()
             ),

@@ -125,9 +125,9 @@ def weights_match(e: Evidence) -> None:
             e.expected(label)["right/1"],
             read(e, label)[1],
             e.tolerance(label),
-            f"The weights are wrong with B={B}, T={T}, S={S}, D={D}, num_heads={num_heads}.",
-            "Head h reads columns h*d to (h+1)*d of Q and K; d = D / num_heads is also the "
-            "size in the scale.",
+            f"With B={B}, T={T}, S={S}, D={D}, num_heads={num_heads}, the weights are wrong.",
+            "Head h uses the columns h*d : (h+1)*d of Q and K. The scale uses the same "
+            "d = D / num_heads.",
             ("query", "key"),
         )
 
@@ -145,8 +145,8 @@ def output_matches(e: Evidence) -> None:
             e.expected(label)["right/0"],
             output,
             e.tolerance(label),
-            "The output is not W_O of the heads' outputs side by side.",
-            "[B, num_heads, T, d] to [B, T, num_heads, d] (transpose), then to [B, T, D].",
+            "The output is not W_O applied to the heads' outputs side by side.",
+            "From [B, num_heads, T, d] to [B, T, num_heads, d] (transpose), then to [B, T, D].",
             ("position", "component"),
         )
 
@@ -215,7 +215,7 @@ def bad_input_refused(e: Evidence) -> None:
     refused(e, "bad heads", "d_model = 6 with num_heads = 4", (6, 4))
     refused(e, "bad shape", "A mask of the shape [7, 5] for 4 queries and 5 keys", (7, 5))
     refused(e, "bad type", "A mask of floating-point numbers")
-    refused(e, "bad row", "A mask whose row 2 allows nothing", (2,))
+    refused(e, "bad row", "A mask in which row 2 allows nothing", (2,))
 
 
 def stays(e: Evidence) -> None:
@@ -257,7 +257,7 @@ exercise = Check(
         ),
         Misconception(
             "scaled-by-model-size",
-            "The scale is the square root of d_model; each head has vectors of size "
+            "The scale is the square root of d_model, but the vectors of each head have size "
             "d_model / num_heads.",
             "d is the size of the vectors whose dot product you take.",
         ),
@@ -278,36 +278,38 @@ exercise = Check(
         ),
         Misconception(
             "multiplied-by-sqrt-d",
-            "Your scores are multiplied by the square root of d where they should be divided.",
-            "Large d makes large dot products; the scale makes them smaller again.",
+            "Your scores are multiplied by the square root of d, but they should be divided by it.",
+            "A large d makes large dot products, and the scale makes them smaller again.",
         ),
         Misconception(
             "heads-by-view",
-            "The heads are cut with view(B, num_heads, T, d), which mixes positions with heads.",
+            "The heads are split with view(B, num_heads, T, d), which mixes positions with heads.",
             "First view(B, T, num_heads, d), then transpose(1, 2).",
         ),
         Misconception(
             "heads-merged-by-view",
-            "The heads are joined without turning the axes back, which mixes positions.",
+            "The heads are joined without swapping the axes back, which mixes positions.",
             "transpose(1, 2) first, then reshape(B, T, D).",
         ),
         Misconception(
             "heads-interleaved",
-            "Your heads take every num_heads-th column; here each takes a block of d columns.",
-            "view(B, T, num_heads, d): the heads come before d.",
+            "Your heads take every num_heads-th column, but each should take a block of d columns.",
+            "Split the last axis as (num_heads, d): the heads come before d.",
         ),
         Misconception(
             "softmax-over-queries",
             "Your softmax runs over the queries, not over the keys.",
-            "Each query's weights sum to one: dim=-1.",
+            "The weights of each query sum to one over the keys: dim=-1.",
         ),
         Misconception(
             "softmax-over-heads",
-            "Your softmax runs over the heads: they compete where the keys should.",
-            "Each query's weights sum to one over the keys: dim=-1.",
+            "Your softmax runs over the heads, so they compete, but the keys should.",
+            "In every head, the weights of each query sum to one over the keys: dim=-1.",
         ),
         Misconception(
-            "raw-scores", "The softmax is missing.", "Weights are positive, and one in sum."
+            "raw-scores",
+            "The softmax is missing.",
+            "The weights of a query are positive and sum to one.",
         ),
         Misconception(
             "keys-as-values",
@@ -316,8 +318,8 @@ exercise = Check(
         ),
         Misconception(
             "queries-as-keys",
-            "The keys are made from `query`: this is self-attention only.",
-            "K = W_K(key): keys come from what is looked at.",
+            "The keys are made from `query`, which only works for self-attention.",
+            "K = W_K(key): the keys come from the sequence that is looked at.",
         ),
         Misconception(
             "keys-projected-by-query-matrix", "The keys go through W_Q.", "K = W_K(key)."
@@ -325,18 +327,22 @@ exercise = Check(
         Misconception(
             "values-not-projected",
             "The values do not go through W_V.",
-            "V = W_V(value), then cut into heads.",
+            "V = W_V(value), then split into heads.",
         ),
         Misconception(
             "no-output-projection",
-            "The joined heads are returned as they are: W_O is missing.",
-            "W_O lets the heads speak to each other. Apply it last.",
+            "The joined heads are returned directly: W_O is missing.",
+            "W_O mixes what the heads have found. Apply it last.",
         ),
-        Misconception("mask-ignored", "The mask has no effect.", "masked_fill before the softmax."),
+        Misconception(
+            "mask-ignored",
+            "The mask has no effect.",
+            "Fill the forbidden scores with minus infinity before the softmax.",
+        ),
         Misconception(
             "mask-inverted",
             "The mask is inverted: you block what it allows.",
-            "True means: may look. Fill where the mask is False.",
+            "True means that attention is allowed. Fill where the mask is False.",
         ),
         Misconception(
             "mask-after-softmax",
@@ -345,17 +351,17 @@ exercise = Check(
         ),
         Misconception(
             "masked-with-minus-100",
-            "Forbidden scores are set to -100: with scores this large, forbidden keys get weight.",
+            "Forbidden scores are set to -100, so with large scores forbidden keys still get weight.",
             "Only minus infinity (or -1e9) is far enough below every score.",
         ),
         Misconception(
             "mask-times-infinity",
-            "The mask is multiplied by infinity, and 0 times infinity is NaN.",
-            "masked_fill or torch.where put minus infinity at the forbidden places only.",
+            "The mask is multiplied by infinity, but 0 times infinity is NaN.",
+            "masked_fill or torch.where put minus infinity only where it is needed.",
         ),
         Misconception(
             "masked-with-zero",
-            "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
+            "Forbidden scores are set to 0, but exp(0) is 1, so they still get weight.",
             "Only minus infinity becomes a weight of 0.",
         ),
         cut_off("main", NAMES),

@@ -33,7 +33,7 @@ def columns_match(start: int, what: str):
                 read(e, label)[0][:, start::2],
                 1e-4,  # float32 angles of long tables are that exact
                 f"The {what} are wrong.",
-                "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d); i and t count from 0.",
+                "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d_model); i and t count from 0.",
                 ("position t", "pair i"),
             )
 
@@ -55,52 +55,52 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "starts-at-one",
-            "Your positions count from 1.",
+            "Your positions are counted from 1.",
             "The first position is t = 0: sines 0, cosines 1.",
         ),
         Misconception(
             "pairs-count-from-one",
-            "Your pairs of columns count from 1, so the fastest wave is missing.",
-            "i counts from 0: the first wavelength is 2 pi.",
+            "Your pairs of columns are counted from 1, so the fastest wave is missing.",
+            "i starts at 0, and the first wavelength is 2 pi.",
         ),
         Misconception(
             "exponent-doubled",
-            "The exponent is twice too large.",
-            "If your loop variable is already the column 2i, the exponent is column / d.",
+            "The exponent is twice as large as it should be.",
+            "If your loop variable is already the column 2i, the exponent is column / d_model.",
         ),
         Misconception(
             "exponent-halved",
-            "The exponent is i/d where it should be 2i/d: the waves slow down too little.",
-            "The slowest wave has a length near 10000 times 2 pi.",
+            "The exponent is i/d_model, but it should be 2i/d_model: the waves slow down too little.",
+            "The larger d_model, the closer the longest wavelength is to 10000 times 2 pi.",
         ),
         Misconception(
             "each-column-its-own-rate",
             "A sine and its cosine have different angles: every column has its own rate.",
-            "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d).",
+            "Columns 2i and 2i + 1 share the angle t / 10000^(2i/d_model).",
         ),
         Misconception(
             "multiplied-by-wavelength",
-            "The position is multiplied by 10000^(2i/d) where it should be divided.",
-            "Waves to the right are slower: their angles grow less with t.",
+            "The position is multiplied by 10000^(2i/d_model), but it should be divided by it.",
+            "Waves further to the right are slower: their angles grow less with t.",
         ),
         Misconception(
             "sine-and-cosine-swapped",
-            "Sines and cosines have changed places.",
-            "Column 0 is a sine: it starts at 0.",
+            "Sines and cosines are swapped.",
+            "Column 0 is a sine, which starts at 0.",
         ),
         Misconception(
-            "all-sines", "All columns are sines.", "Odd columns are cosines of the same angle."
+            "all-sines", "All columns are sines.", "The odd columns are cosines of the same angles."
         ),
         Misconception(
             "two-halves",
-            "All sines come first and all cosines after them; the course lets them alternate.",
+            "All sines come first and all cosines after them, but here they should alternate.",
             "table[:, 0::2] are the even columns, table[:, 1::2] the odd ones.",
         ),
-        Misconception("base-1000", "The base is 1000.", "It is 10000, ten thousand."),
+        Misconception("base-1000", "The base is 1000.", "It should be 10000, ten thousand."),
         Misconception(
             "turns-for-radians",
             "Your angles are multiplied by 2 pi.",
-            "The angle is t / 10000^(2i/d) as it is.",
+            "The angle is t / 10000^(2i/d_model), without a factor.",
         ),
     ),
     choices=(

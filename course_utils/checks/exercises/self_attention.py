@@ -100,7 +100,7 @@ def weights_match(e: Evidence) -> None:
             read(e, label)[1],
             e.tolerance(label),
             "The weights are not softmax(Q K^T / sqrt(d)), row by row.",
-            "Compute one row by hand: q = X[0] @ W_Q, then its dot product with every key.",
+            "Compute one row by hand: q = X[0] @ W_Q, then the dot product of q with every key.",
             ("query", "key"),
         )
 
@@ -152,7 +152,7 @@ def mask_holds(e: Evidence) -> None:
             weights,
             e.tolerance("masked"),
             "The weights are wrong with a mask.",
-            "Allowed scores stay as they are; forbidden ones become minus infinity.",
+            "Allowed scores stay as they are, and forbidden ones become minus infinity.",
             ("query", "key"),
         )
     far_enough(e)
@@ -176,7 +176,7 @@ def far_enough(e: Evidence) -> None:
 def bad_masks_refused(e: Evidence) -> None:
     refused(e, "bad shape", "A mask of the shape [5, 6] for 5 positions", (5, 6))
     refused(e, "bad type", "A mask of floating-point numbers")
-    refused(e, "bad row", "A mask whose row 3 allows nothing", (3,))
+    refused(e, "bad row", "A mask in which row 3 allows nothing", (3,))
 
 
 def stays(e: Evidence) -> None:
@@ -197,7 +197,7 @@ TELL = {
     ),
     "keys-as-values": (
         "The weights are multiplied with the keys, not with the values.",
-        "Keys say where to look, values say what is found: weights @ V.",
+        "Keys decide where to look, values are what is found there: weights @ V.",
     ),
     "no-scale": (
         "Your scores are not scaled: they should be divided by the square root of d.",
@@ -208,47 +208,47 @@ TELL = {
         "The scale is sqrt(d): d ** 0.5.",
     ),
     "multiplied-by-sqrt-d": (
-        "Your scores are multiplied by the square root of d where they should be divided by it.",
-        "Large d makes large dot products; the scale makes them smaller again.",
+        "Your scores are multiplied by the square root of d, but they should be divided by it.",
+        "A large d makes large dot products, and the scale makes them smaller again.",
     ),
     "scaled-by-model-size": (
-        "The scale is the square root of D, the size of X, not of d, the size of the queries.",
-        "d is the size of the vectors whose dot product you take: W_Q.shape[1].",
+        "The scale is the square root of D, the size of a row of X, but it should be that of d.",
+        "d is the size of the vectors in the dot product: queries and keys.",
     ),
     "negative-scores": (
         "Your scores have the wrong sign: the best match gets the least weight.",
-        "Nearby vectors have a large dot product. Keep its sign.",
+        "Similar vectors have a large dot product. Keep its sign.",
     ),
     "raw-scores": (
         "You return the scores; the softmax is missing.",
-        "Weights are positive, and one in sum.",
+        "The weights of a query are positive and sum to one.",
     ),
     "softmax-over-queries": (
         "Your softmax runs over the queries, not over the keys.",
-        "Each query's weights sum to one: the last axis of Q K^T, dim=-1.",
+        "The weights of each query sum to one along the last axis of Q K^T: dim=-1.",
     ),
     "softmax-over-everything": (
         "Your softmax runs over all scores at once.",
-        "Each query's weights sum to one by themselves: dim=-1.",
+        "The weights of each query sum to one by themselves: dim=-1.",
     ),
     "sigmoid": (
-        "Your weights are sigmoids: each lies in 0 to 1, but they do not sum to one.",
+        "Your weights are sigmoids: each is between 0 and 1, but they do not sum to one.",
         "Positions compete for attention: that is what the softmax does.",
     ),
     "queries-and-keys-swapped": (
-        "Queries and keys have changed places: this is K Q^T.",
+        "Queries and keys are swapped: this is K Q^T.",
         "Rows belong to queries: Q @ K.T.",
     ),
     "mask-ignored": (
         "The mask has no effect.",
-        "scores.masked_fill(~mask, float('-inf')) before the softmax.",
+        "Fill the forbidden scores with minus infinity before the softmax (masked_fill).",
     ),
     "mask-inverted": (
         "The mask is inverted: you block what it allows.",
-        "True means: may look. Fill where the mask is False.",
+        "True means that attention is allowed. Fill where the mask is False.",
     ),
     "mask-transposed": (
-        "The mask is used with rows and columns exchanged.",
+        "The rows and columns of the mask are swapped.",
         "Row t of the mask says what query t may look at.",
     ),
     "mask-after-softmax": (
@@ -256,15 +256,15 @@ TELL = {
         "Put minus infinity into the scores, then take the softmax.",
     ),
     "masked-with-minus-100": (
-        "Forbidden scores are set to -100: with scores this large, forbidden keys get weight.",
+        "Forbidden scores are set to -100, so with large scores forbidden keys still get weight.",
         "Only minus infinity (or -1e9) is far enough below every score.",
     ),
     "mask-times-infinity": (
-        "The mask is multiplied by infinity, and 0 times infinity is NaN.",
-        "masked_fill or torch.where put minus infinity at the forbidden places only.",
+        "The mask is multiplied by infinity, but 0 times infinity is NaN.",
+        "masked_fill or torch.where put minus infinity only where it is needed.",
     ),
     "masked-with-zero": (
-        "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
+        "Forbidden scores are set to 0, but exp(0) is 1, so they still get weight.",
         "Only minus infinity becomes a weight of 0.",
     ),
 }

@@ -123,7 +123,7 @@ def alpha_is_a_distribution(e: Evidence) -> None:
     if differ(np.ones_like(sums), sums, e.tolerance("main")) or alpha.min() < 0:
         raise Wrong(
             "alpha does not sum to one over the source words.",
-            "Which axis of your scores holds the source words? Take the softmax along that one.",
+            "Which axis of your scores holds the source words? Take the softmax along that axis.",
             np.ones((1, len(sums))),
             sums[None],
             ("", "sentence"),
@@ -142,7 +142,7 @@ def attended_matches(e: Evidence) -> None:
             attended_of(alpha, e.args(label)[1]),
             attended,
             e.tolerance(label),
-            "attended_val is not the sum of the encoder outputs, weighted by alpha.",
+            "attended_val is not the sum of the encoder outputs weighted by alpha.",
             "The values are the encoder outputs themselves: no projection, no scale.",
             ("sentence", "component"),
         )
@@ -154,8 +154,8 @@ def scale_matches(e: Evidence) -> None:
             softmax_rows(constant_scores(e, label) / scale_of(label)),
             read_alpha(e, label),
             max(e.tolerance(label), 1e-5),
-            f"alpha is wrong with kq_dim = {SIZES[label][4] or DEFAULT_KQ}.",
-            "Check the scale first: sqrt(kq_dim), the size of queries and keys.",
+            f"With kq_dim = {SIZES[label][4] or DEFAULT_KQ}, alpha is wrong.",
+            "Check the scale first: it is sqrt(kq_dim), and kq_dim is the size of queries and keys.",
             ("sentence", "source word"),
         )
 
@@ -165,7 +165,7 @@ def fit(e: Evidence, label: str) -> np.ndarray:
     hidden, states = e.args(label)
     alpha = read_alpha(e, label)
     if alpha.min() <= 0:
-        raise Wrong("Some weights are zero or negative: a softmax's are not.")
+        raise Wrong("Some weights are zero or negative, which a softmax never gives.")
     logs = np.log(alpha)
     logs -= logs.mean(axis=1, keepdims=True)
     centred = states - states.mean(axis=0)
@@ -177,7 +177,7 @@ def fit(e: Evidence, label: str) -> np.ndarray:
     if differ(logs, rows @ solution, 100 * e.tolerance(label)):
         raise Wrong(
             "alpha is not the softmax of dot products between a projected query and projected keys.",
-            "q = W_q h, k_t = W_k e_t, and the score of word t is q . k_t / sqrt(kq_dim).",
+            "q = W_q d, k_t = W_k h_t, and the score of word t is q . k_t / sqrt(kq_dim).",
         )
     return solution.reshape(known.shape[1], -1)
 
@@ -187,11 +187,11 @@ def form_matches(e: Evidence) -> None:
     if np.abs(form[:-1]).max() < 1e-6:
         raise Wrong("alpha does not depend on the query.", "Project `hidden` to the query.")
     if np.linalg.matrix_rank(form[:-1], tol=1e-6) < min(form[:-1].shape):
-        raise Wrong("The projections lose dimensions of the query or of the keys.")
+        raise Wrong("The projections lose some dimensions of the query or of the keys.")
     if not differ(form, other, 1e-6):
         raise Wrong(
-            "alpha stays the same when the parameters change: there is nothing to learn.",
-            "Make the two linear layers in __init__.",
+            "alpha stays the same when the parameters change, so there is nothing to learn.",
+            "Create the two linear layers in __init__.",
         )
 
 
@@ -390,14 +390,14 @@ exercise = Check(
         ),
         Misconception(
             "weights-transposed",
-            "alpha is transposed: it has the source words before the batch.",
-            "alpha has the shape [B, S]: a row for each sentence.",
+            "alpha is transposed: the source words come before the batch.",
+            "alpha has the shape [B, S], with one row per sentence.",
         ),
         dropout(),
         Misconception(
             "new-layers-each-call",
-            "alpha changes from call to call: a layer is made anew inside forward.",
-            "Make layers in __init__ and keep them in self; forward only uses them.",
+            "alpha changes from call to call, because forward creates a new layer each time.",
+            "Create layers in __init__ and keep them in self; forward only uses them.",
             lambda e: (
                 calls_differ(e, "main", 1) and not (e.reply("main").arrays["out1"] == 0).any()
             ),
@@ -405,44 +405,44 @@ exercise = Check(
         ),
         Misconception(
             "reshape-for-transpose",
-            "encoder_outputs is reshaped where it should be transposed, so different sentences "
-            "are mixed.",
-            "Its shape is [S, B, 2 * enc]: transpose(0, 1) turns the axes, reshape does not.",
+            "encoder_outputs is reshaped, but it should be transposed: reshaping mixes different "
+            "sentences.",
+            "Its shape is [S, B, 2 * enc]. transpose(0, 1) swaps the axes, reshape does not.",
         ),
         Misconception(
             "hard-coded-512",
-            "The scale is sqrt(512) whatever kq_dim is.",
-            "Keep kq_dim in self, and scale by its square root.",
+            "The scale is always sqrt(512), whatever kq_dim is.",
+            "Keep kq_dim in self, and divide by its square root.",
         ),
         Misconception(
             "scale-of-decoder-size",
             "The scale is the square root of dec_hid_dim, not of kq_dim.",
-            "d is the size of the vectors whose dot product you take: queries and keys.",
+            "What counts is the size of the vectors in the dot product: kq_dim, for queries and keys.",
         ),
         Misconception(
             "scale-of-encoder-size",
             "The scale is the square root of the encoder's size, not of kq_dim.",
-            "d is the size of the vectors whose dot product you take: queries and keys.",
+            "What counts is the size of the vectors in the dot product: kq_dim, for queries and keys.",
         ),
         Misconception(
             "scale-of-half-encoder-size",
             "The scale is the square root of enc_hid_dim, not of kq_dim.",
-            "d is the size of the vectors whose dot product you take: queries and keys.",
+            "What counts is the size of the vectors in the dot product: kq_dim, for queries and keys.",
         ),
         Misconception(
             "scale-of-source-length",
             "The scale is the square root of the number of source words, not of kq_dim.",
-            "d is the size of the vectors whose dot product you take: queries and keys.",
+            "What counts is the size of the vectors in the dot product: kq_dim, for queries and keys.",
         ),
         *misconceptions_of_weights((*SCALES, "negative-scores", *RULES)),
         Misconception(
             "values-projected",
             "The values are projected: attended_val is a linear map of the weighted sum.",
-            "The values are the encoder outputs as they are: v_t = h_t.",
+            "The values are the encoder outputs themselves: v_t = h_t.",
         ),
         Misconception(
             "nothing-to-learn",
-            "alpha has no parameters that training could change.",
+            "alpha has no parameters for training to change.",
             "Two linear layers in __init__ give the module its W_q and W_k.",
             nothing_learns,
         ),
