@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from autograder.choices import read as read_choices
+from autograder.course_files import CourseError
 from autograder.platforms.gradescope import (
     SHOW,
     NoSuchAssignment,
@@ -38,11 +40,13 @@ def command(assignment, target, show, course):
     target = target or Path(f"gradescope_{assignment}.zip")
     try:
         names = write_zip(target, Settings(assignment, show), course)
-    except NoSuchAssignment as problem:
+        uncounted = read_choices(course).uncounted if course else ()
+    except (NoSuchAssignment, CourseError) as problem:
         raise click.ClickException(str(problem)) from None
+    points = points_to_set(assignment, uncounted)
     size = target.stat().st_size / 1e6
     click.echo(f"{target}: {len(names)} files, {size:.1f} MB. In Gradescope:")
-    click.echo(f"- Create a programming assignment with {points_to_set(assignment):g} points.")
+    click.echo(f"- Create a programming assignment with {points:g} points.")
     click.echo(
         "- In Configure autograder, upload this zip. In the settings, choose 3 GB of memory."
     )

@@ -23,7 +23,8 @@ from autograder.grading.student import Setting, complete, take_in
 from autograder.grading.verdict import BoxFailed
 from autograder.grading.what_to_run import checked_exercises, modules_for
 from autograder.intake import find_files
-from autograder.platforms.gradescope import HIDDEN, Settings, plain_test, results
+from autograder.platforms.gradescope import Settings, results
+from course_utils import register
 
 STUDENT = "the-student"  # Gradescope knows who it is; nothing here has to
 ENOUGH_MEMORY = 1400 << 20
@@ -33,6 +34,7 @@ MEMORY_LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_
 def main(folder: Path) -> None:
     started = time.monotonic()
     settings = Settings(**json.loads((folder / "source" / "settings.json").read_text()))
+    register.use(settings.register)
     release = (folder / "source" / "release.ipynb").read_text(encoding="utf-8")
     warning = too_little_memory()
     if warning:
@@ -42,11 +44,11 @@ def main(folder: Path) -> None:
     except (BoxUnavailable, BoxFailed) as problem:
         sys.exit(f"The submission could not be graded: {problem}")
     print(f"Submissions run {SAID[wall]}.")
+    if record.flags:
+        print("Please look at this submission:")
     for flag in record.flags:
-        print(f"To look at: {flag}")
-    found = results(record, settings.show, time.monotonic() - started, isolation=wall)
-    if warning:
-        found["tests"].append(plain_test("For instructors: memory", warning, HIDDEN))
+        print(f"- {flag}")
+    found = results(record, settings, time.monotonic() - started, isolation=wall)
     place = folder / "results" / "results.json"
     place.parent.mkdir(exist_ok=True)
     place.write_text(json.dumps(found, indent=1), encoding="utf-8")
@@ -64,7 +66,7 @@ def grade(submission: Path, assignment: str, release: str) -> tuple[SubmissionRe
         shutil.copytree(submission, handed_in, symlinks=True)
         seeds = draw_seeds(checked_exercises(notebook))
         run = new_run(assignment, seeds, box.wall, "gradescope")
-        setting = Setting(run.run, assignment, seeds, {}, release)
+        setting = Setting(run.run, assignment, seeds, {}, release, register.used())
         found = find_files(handed_in.parent, release_names(), Path(scratch) / "unpacked")
         if not found:
             return nothing_handed_in(assignment, run.run), box.wall

@@ -5,18 +5,34 @@ import subprocess
 import zipfile
 from dataclasses import replace
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 
 from autograder.box import BoxUnavailable, why_unavailable
 from autograder.cli import main as command_line
-from autograder.grading.record import ExerciseRecord, FindingRecord, Flag, SubmissionRecord
+from autograder.grading.record import (
+    ExerciseRecord,
+    FindingRecord,
+    Flag,
+    SubmissionRecord,
+    WrittenRecord,
+)
 from autograder.grading.releases import release_of
 from autograder.paths import ROOT
 from autograder.platforms import on_gradescope
 from autograder.platforms.gradescope import SHOW, Settings, points_to_set, results, write_zip
 from autograder.publish import TELLING
-from tests.grading.handing_in import ASSIGNMENT, EXERCISE, NO_TANH, RIGHT, submission
+from course_utils import register
+from tests.grading.handing_in import (
+    ASSIGNMENT,
+    EXERCISE,
+    NO_TANH,
+    RIGHT,
+    WRITTEN,
+    cell_of,
+    submission,
+)
 
 # "Autograder Specifications", output format: every key that there is, and its kind
 TOP = {
@@ -61,6 +77,15 @@ def assert_documented(found: dict) -> None:
         assert entry.get("status", "passed") in ("passed", "failed")
     assert "score" in found or any("score" in test for test in found["tests"])
     assert found["stdout_visibility"] == "hidden"
+    numbers = [test["number"] for test in found["tests"]]
+    assert len(numbers) == len(set(numbers)), "without a number a test is counted by its place"
+    assert "hidden" not in {test["visibility"] for test in found["tests"]}, "it hides the total too"
+    for test in found["tests"]:
+        assert ("score" in test) == ("max_score" in test)
+
+
+def results_of(entry, show="at-once", **rules):
+    return results(entry, Settings(ASSIGNMENT, show, **rules))
 
 
 def record(**more) -> SubmissionRecord:
@@ -77,7 +102,7 @@ def record(**more) -> SubmissionRecord:
 
 
 def test_each_property_is_a_test_with_its_points_diagnosis_and_hint():
-    found = results(record(repairs=("The file had a second ending.",)))
+    found = results_of(record(repairs=("The file had a second ending.",)))
     assert_documented(found)
     first, second = found["tests"]
     assert (first["score"], first["max_score"], first["status"]) == (2.0, 2.0, "passed")
@@ -92,24 +117,43 @@ def test_each_property_is_a_test_with_its_points_diagnosis_and_hint():
 
 @pytest.mark.parametrize(("show", "visibility"), SHOW.items())
 def test_students_see_verdicts_when_the_instructor_says_and_flags_never(show, visibility):
-    found = results(record(flags=(Flag("box", "It wrote 100 MB.", EXERCISE),)), show)
+    found = results_of(record(flags=(Flag("box", "It wrote 100 MB.", EXERCISE),)), show)
     assert_documented(found)
-    assert {test["visibility"] for test in found["tests"][:-1]} == {visibility}
-    assert found["tests"][-1]["visibility"] == "hidden"
-    assert "It wrote 100 MB." in found["tests"][-1]["output"]
-    seen_by_students = [t for t in found["tests"] if t["visibility"] != "hidden"]
-    assert "100 MB" not in json.dumps([seen_by_students, found["output"]])
+    assert {test["visibility"] for test in found["tests"]} == {visibility}
+    assert "100 MB" not in json.dumps(found), "it is in the log, which students never see"
+
+
+def test_written_answers_are_numbered_after_the_exercises_and_have_no_points():
+    found = results_of(record(written={WRITTEN: WrittenRecord(True, "sha")}))
+    assert_documented(found)
+    assert [test["number"] for test in found["tests"]] == ["1.1", "1.2", "2"]
+    assert "score" not in found["tests"][-1]
+
+
+def test_full_marks_for_everybody_give_every_test_its_points_and_keep_the_diagnosis():
+    found = results_of(record(), full_marks=(EXERCISE,))
+    assert_documented(found)
+    assert [test["score"] for test in found["tests"]] == [2.0, 6.0]
+    assert [test["status"] for test in found["tests"]] == ["passed", "failed"]
+    assert all("full marks for everybody" in test["name"] for test in found["tests"])
+
+
+def test_an_exercise_that_does_not_count_only_informs():
+    found = results_of(record(), uncounted=(EXERCISE,))
+    assert_documented(found)
+    assert found["score"] == 0.0 and points(found) == 0
+    assert all("does not count" in test["name"] for test in found["tests"])
 
 
 def test_a_run_that_was_stopped_tells_why():
     stopped = replace(record().exercises[0], box="timeout", message="It was stopped after 40 s.")
-    found = results(replace(record(), exercises=(stopped,)))
+    found = results_of(replace(record(), exercises=(stopped,)))
     assert found["tests"][0]["output"].startswith("It was stopped after 40 s.")
 
 
 def test_extra_credit_counts_beyond_the_points_to_set():
     extra = ExerciseRecord("beam-search", 3.0, 3.0, True, ())
-    found = results(replace(record(), exercises=(extra,)))
+    found = results_of(replace(record(), exercises=(extra,)))
     assert_documented(found)
     assert found["tests"][0]["score"] == 3.0
     assert (
@@ -120,7 +164,7 @@ def test_extra_credit_counts_beyond_the_points_to_set():
 
 
 def test_what_could_not_be_graded_has_a_score_and_says_what_to_do():
-    found = results(replace(record(), exercises=(), status="flagged"))
+    found = results_of(replace(record(), exercises=(), status="flagged"))
     assert_documented(found)
     assert found["score"] == 0.0 and "again" in found["output"]
 
@@ -178,6 +222,55 @@ def test_the_notebook_of_a_course_directory_goes_into_its_zip(tmp_path):
         assert archive.read("release.ipynb").decode() == own.read_text()
 
 
+@pytest.fixture
+def own_register_afterwards():
+    yield
+    register.use(None)
+
+
+def zipped(tmp_path, text, assignment=ASSIGNMENT):
+    (tmp_path / "course.toml").write_text(text)
+    target = tmp_path / "upload.zip"
+    line = ["gradescope", assignment, "--to", str(target), "--course", str(tmp_path)]
+    return CliRunner().invoke(command_line, line), target
+
+
+@pytest.mark.usefixtures("own_register_afterwards")
+def test_a_classs_choices_go_into_its_zip(tmp_path):
+    text = f'packages = ["pyyaml"]\nleave_out = ["{WRITTEN}"]\n[points]\n{EXERCISE} = 12\n'
+    said, target = zipped(tmp_path, text)
+    assert said.exit_code == 0 and "12 points" in said.output, said.output
+    with zipfile.ZipFile(target) as archive:
+        given = nbformat.reads(archive.read("release.ipynb").decode(), as_version=4)
+        assert archive.read("packages.txt") == b"pyyaml\n"
+        settings = Settings(**json.loads(archive.read("settings.json")))
+    assert cell_of(given, f"{EXERCISE}-check").metadata["nbgrader"]["points"] == 12
+    with pytest.raises(KeyError):
+        cell_of(given, WRITTEN)
+    assert "yaml" in settings.register["course"]["packages"] and WRITTEN in settings.uncounted
+
+
+@pytest.mark.usefixtures("own_register_afterwards")
+def test_what_does_not_count_is_not_in_the_points_to_set(tmp_path):
+    said, target = zipped(tmp_path, f'does_not_count = ["{EXERCISE}"]\n')
+    assert said.exit_code == 0 and "with 0 points" in said.output
+
+
+@pytest.mark.usefixtures("own_register_afterwards")
+@pytest.mark.parametrize(
+    ("text", "assignment", "sentence"),
+    [
+        ("own_numbers = true\n", "01_pen_and_paper", "does not say whose numbers"),
+        ('notebooks = ["00_start_here"]\n', ASSIGNMENT, f"does not use {ASSIGNMENT}"),
+        ('notebooks = ["nothing"]\n', ASSIGNMENT, "there is no such notebook"),
+    ],
+)
+def test_choices_that_the_platform_can_not_follow_are_refused(text, assignment, sentence, tmp_path):
+    said, target = zipped(tmp_path, text, assignment)
+    assert said.exit_code == 1 and sentence in " ".join(said.output.split())
+    assert not target.exists()
+
+
 def test_an_unknown_assignment_is_one_sentence():
     said = CliRunner().invoke(command_line, ["gradescope", "99_nothing"])
     assert said.exit_code == 1 and "There is no assignment called 99_nothing" in said.output
@@ -190,8 +283,8 @@ needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no box")
 
 def graded(unpacked, tmp_path, files: dict[str, bytes]) -> dict:
     """What the platform would find after one submission."""
+    (tmp_path / "submission").mkdir(parents=True)
     (tmp_path / "source").symlink_to(unpacked / "source")
-    (tmp_path / "submission").mkdir()
     for name, content in files.items():
         path = tmp_path / "submission" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -260,3 +353,21 @@ def test_too_little_memory_is_said_to_instructors(limit, said, tmp_path):
     place.write_text(limit)
     warning = on_gradescope.too_little_memory(tmp_path)
     assert said in warning and bool(warning) == bool(said)
+
+
+@needs_box
+@pytest.mark.box
+@pytest.mark.usefixtures("own_register_afterwards")
+def test_a_classs_points_and_packages_count_in_the_container(tmp_path):
+    course = tmp_path / "course"
+    course.mkdir()
+    text = f'packages = ["pyyaml"]\n[points]\n{EXERCISE} = 12\n'
+    said, target = zipped(course, text)
+    assert said.exit_code == 0, said.output
+    register.use(None)  # the container has no course directory
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(tmp_path / "source")
+    answer = notebook(f"import yaml\n{RIGHT}")
+    found = graded(tmp_path, tmp_path / "platform", {"a.ipynb": answer})
+    assert points(found) == pytest.approx(12)
+    assert sum(test.get("max_score", 0) for test in found["tests"]) == pytest.approx(12)
