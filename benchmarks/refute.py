@@ -37,12 +37,13 @@ def main() -> None:
         for claim in claims.values():
             show(claim)
         return
-    command = shlex.split(claims[options.name].refute)
-    if command[0] == "python":
-        command[0] = sys.executable
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    if done.returncode:
-        raise SystemExit(done.returncode)
+    for text in claims[options.name].refute.split(" && "):
+        command = shlex.split(text)
+        if command[0] == "python":
+            command[0] = sys.executable
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        if done.returncode:
+            raise SystemExit(done.returncode)
     show(load_claims()[options.name])
 
 

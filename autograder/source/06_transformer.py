@@ -876,9 +876,15 @@ if ready("transformer", "greedy-decode"):
 #
 # Here every word is one step away from every other, and all target positions are computed at once, which
 # suits a GPU. But nothing tells a transformer that words come in a row. It has to learn that from the
-# data. In the quick budget, with 29,000 pairs, our one run of the transformer got {{claim:transformer.quick}} BLEU and our three
-# runs of the recurrent translator {{claim:translation.scaled range}}. In the full budget it was {{claim:transformer.full}} against {{claim:translation.full}}, one run each,
-# after {{claim:transformer.full_minutes}} against {{claim:translation.full_minutes}} minutes of CPU time. One seed and different times don't show which one is better.
+# data, and there are only 29,000 pairs.
+#
+# - *At about equal time* ({{claim:transformer.quick_minutes mean}} and {{claim:transformer.recurrent_quick_minutes mean}} minutes of CPU time) the transformer got {{claim:transformer.quick}} BLEU ({{claim:transformer.quick runs}}),
+#   the recurrent translator {{claim:transformer.recurrent_quick range}} ({{claim:transformer.recurrent_quick runs}}).
+# - *At about equal quality*, {{claim:transformer.full}} BLEU ({{claim:transformer.full runs}}) and {{claim:transformer.recurrent_full}} ({{claim:transformer.recurrent_full runs}}), the transformer
+#   took {{claim:transformer.full_minutes}} minutes of CPU time and the recurrent translator {{claim:transformer.recurrent_full_minutes}}.
+#
+# So here the recurrent translator is ahead in few minutes, and with more of them the transformer gets as far.
+# So few runs don't show how much longer it takes, and say nothing about a GPU or a larger corpus.
 #
 # Look at BLEU for short and for long sentences, beside the translator of notebook 04 (our run, on
 # Multi30k). Where is the gap largest? How many long sentences are there to learn their positions from?

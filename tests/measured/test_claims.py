@@ -1,6 +1,9 @@
 """Every claim has its table, its figures, and an attempt to refute it."""
 
+import importlib.util
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,7 @@ def test_a_claim_gets_all_its_figures_from_its_table(claim):
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_a_claim_names_a_notebook_and_commands_that_exist(claim):
     assert claim.notebook in {e.notebook for e in register.exercises()}
-    for command in (claim.command, claim.refute):
+    for command in (claim.command, *claim.refute.split(" && ")):
         script = next(word for word in shlex.split(command) if word.endswith(".py"))
         assert (ROOT / script).exists(), script
 
@@ -66,3 +69,34 @@ def test_a_figure_may_have_a_table_and_seeds_of_its_own():
     assert claim.value("one", "runs") == "one run"
     assert claim.value("one") == "39"
     assert claim.runs == ("channel.csv, seeds 0, 1, 2; one: translation_results.csv, seed 0")
+
+
+def test_the_transformer_is_behind_at_equal_time_and_slower_at_equal_quality():
+    claim = CLAIMS["transformer"]
+
+    def values(name):
+        return [float(row[claim.figures[name]["column"]]) for row in claim.rows(name)]
+
+    assert min(values("quick_minutes")) > max(values("recurrent_quick_minutes"))
+    assert max(values("quick")) < min(values("recurrent_quick"))
+    assert min(values("full_minutes")) > max(values("recurrent_full_minutes"))
+    assert max(values("full")) - max(values("recurrent_full")) < 1.5
+
+
+def test_an_attempt_of_several_commands_runs_each_and_stops_at_the_first_that_fails(monkeypatch):
+    spec = importlib.util.spec_from_file_location("refute", ROOT / "benchmarks" / "refute.py")
+    refute = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refute)
+    ran = []
+
+    def run(command, **how):
+        ran.append(command)
+        return subprocess.CompletedProcess(command, len(ran) - 1)
+
+    monkeypatch.setattr(refute.subprocess, "run", run)
+    monkeypatch.setattr(sys, "argv", ["refute.py", "transformer"])
+    with pytest.raises(SystemExit) as stopped:
+        refute.main()
+    assert stopped.value.code == 1
+    parts = CLAIMS["transformer"].refute.split(" && ")
+    assert ran == [[sys.executable, *shlex.split(part)[1:]] for part in parts]
