@@ -1,101 +1,140 @@
-"""Whether an answer would run on a GPU, tried without one: on fake tensors that claim to be there.
+"""Whether an answer would run on a GPU, tried without one: on tensors that claim to be there.
 
 A mask or positions made without a device stay on the CPU and meet tensors of the GPU only in
-training. That is a warning, never a refusal. Other errors on fake tensors mean nothing.
+training. That is a warning, never a refusal. Other errors mean nothing here.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import _disable_current_modes
 
 from course_utils.checks.probes.call import to_argument
 from course_utils.checks.probes.student_code import find_callable
 from course_utils.checks.wire import Ask
 
 GPU = torch.device("cuda:0")
-MISMATCH = "Expected all tensors to be on the same device"
+# What a tensor on the CPU says of itself: unlike `torch.device("cpu")`, which answers make from
+# `torch.cuda.is_available()` and which would be another device on a machine with a GPU.
+CPU = torch.device("cpu:0")
 WARNING = (
     "On a GPU this would stop: a tensor that you make yourself stays on the CPU and meets one on the "
     "GPU. Give it the device of an input, as in `torch.arange(L, device=x.device)`. No points depend "
     "on this."
 )
-MOVES = {"to", "cuda"}
+MOVES = {"to", "cuda", "cpu", "type_as"}
+# These take tensors of two devices; the last two are what `module.to` needs.
+MIX = {"__getitem__", "__setitem__", "copy_", "__set__", "_has_compatible_shallow_copy_type"}
+
+
+class Mismatch(RuntimeError):
+    """Tensors of two devices met."""
 
 
 class FakeGPU(TorchFunctionMode):
-    """Inside it tensors are fake, and `device="cuda:0"` works on a machine without one.
+    """Inside it, tensors have a device by their label alone: all numbers stay on the CPU.
 
-    Fake tensors hold no numbers, so whoever asks one for its truth gets `truth`.
+    The label belongs to the storage, so that a view, a parameter and its data share it.
     """
 
-    def __init__(self, truth: bool = True) -> None:
-        # What PyTorch tests its compiler with; there is no public way.
-        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-
+    def __init__(self) -> None:
         super().__init__()
-        self._truth = truth
-        self._tensor, self._mode = FakeTensor, FakeTensorMode()
-
-    def __enter__(self):
-        self._mode.__enter__()
-        return super().__enter__()
-
-    def __exit__(self, *problem):
-        super().__exit__(*problem)
-        return self._mode.__exit__(*problem)
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
-        name = getattr(func, "__name__", "")
-        if name in MOVES and any(_is_gpu(a) for a in (*args[1:], kwargs.get("device"))):
-            return self.on_gpu(args[0])
-        if name == "cuda":
-            return self.on_gpu(args[0])
-        # These two ask for a real GPU before they notice that the tensor is fake.
-        if name == "__bool__":
-            return self._truth
-        if name == "__invert__":
-            return torch.bitwise_not(args[0])
-        if name == "__getitem__" and args[0].device == GPU:
-            return self._indexed(args[0], args[1])
-        if _is_gpu(kwargs.get("device")):
-            del kwargs["device"]
-            return self.on_gpu(func(*args, **kwargs))
-        return func(*args, **kwargs)
+        self._labelled: dict[int, Tensor] = {}  # kept, so that no other gets its address
 
     def on_gpu(self, tensor: Tensor) -> Tensor:
-        return self._tensor(self._mode, _shape_of(tensor), GPU)
-
-    def _indexed(self, tensor: Tensor, index) -> Tensor:
-        parts = index if isinstance(index, tuple) else (index,)
-        plain = tuple(_shape_of(part) if isinstance(part, Tensor) else part for part in parts)
-        with _disable_current_modes():
-            found = _shape_of(tensor)[plain]
-        return self.on_gpu(found)
+        """The same numbers on the GPU."""
+        return self._label(tensor.clone())
 
     def move(self, module: nn.Module) -> None:
         """What `module.to("cuda")` does: parameters and buffers, nothing else."""
-        for part in module.modules():
-            for name, parameter in part._parameters.items():
-                if parameter is not None:
-                    part._parameters[name] = nn.Parameter(self.on_gpu(parameter), False)
-            for name, buffer in part._buffers.items():
-                if buffer is not None:
-                    part._buffers[name] = self.on_gpu(buffer)
+        for tensor in (*module.parameters(), *module.buffers()):
+            self._label(tensor.data)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name, owner = getattr(func, "__name__", ""), getattr(func, "__self__", None)
+        if owner is Tensor.device:
+            return GPU if self._is_labelled(args[0]) else CPU
+        if owner is Tensor.is_cuda:
+            return self._is_labelled(args[0])
+        if name in MOVES:
+            return self._moved(name, func, args, kwargs)
+        made_on_gpu = _means_gpu(kwargs.get("device"))
+        if kwargs.get("device") is not None:
+            kwargs["device"] = "cpu"
+        given = [a for a in _flat((args, tuple(kwargs.values()))) if isinstance(a, Tensor)]
+        labelled = self._met(name, given)
+        result = func(*args, **kwargs)
+        if made_on_gpu or labelled:
+            for part in _flat((result,)):
+                if isinstance(part, Tensor) and not any(part is one for one in given):
+                    self._label(part)
+        return result
+
+    def _met(self, name: str, given: list[Tensor]) -> bool:
+        """Whether what these make is on the GPU; tensors of two devices must not meet."""
+        labelled = [self._is_labelled(tensor) for tensor in given]
+        first = bool(labelled) and labelled[0]
+        if name in MIX:
+            # The GPU takes an index from the CPU, not the other way round.
+            if name == "__getitem__" and any(labelled) and not first:
+                raise Mismatch
+            return first
+        left = (t for t, there in zip(given, labelled) if not there)
+        if any(labelled) and any(tensor.dim() > 0 for tensor in left):
+            raise Mismatch
+        return any(labelled)
+
+    def _moved(self, name: str, func, args, kwargs) -> Tensor:
+        tensor, others = args[0], (*args[1:], *kwargs.values())
+        models = [a for a in others if isinstance(a, Tensor)]
+        wanted = [a for a in others if isinstance(a, str | torch.device) and _is_device(a)]
+        there = self._is_labelled(tensor)
+        if name in ("cuda", "cpu"):
+            there = name == "cuda"
+        elif models:
+            there = self._is_labelled(models[0])
+        elif wanted:
+            there = _means_gpu(wanted[0])
+        if name in ("to", "type_as"):
+            plain = ["cpu" if any(a is w for w in wanted) else a for a in args[1:]]
+            named = {k: "cpu" if k == "device" else a for k, a in kwargs.items()}
+            tensor = func(tensor, *plain, **named)
+        if there == self._is_labelled(tensor):
+            return tensor
+        return self._label(tensor.clone()) if there else tensor.clone()
+
+    def _label(self, tensor: Tensor) -> Tensor:
+        self._labelled[_storage(tensor)] = tensor
+        return tensor
+
+    def _is_labelled(self, tensor: Tensor) -> bool:
+        return _storage(tensor) in self._labelled
 
 
-def _shape_of(tensor: Tensor) -> Tensor:
-    """A tensor of this shape and type that holds nothing."""
-    with _disable_current_modes():
-        return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage()._cdata
 
 
-def _is_gpu(device) -> bool:
-    return isinstance(device, str | torch.device) and str(device).startswith("cuda")
+def _flat(values: Iterable) -> Iterator:
+    for one in values:
+        if isinstance(one, tuple | list):
+            yield from _flat(one)
+        else:
+            yield one
+
+
+def _is_device(value) -> bool:
+    return isinstance(value, torch.device) or str(value).split(":")[0] in ("cuda", "cpu")
+
+
+def _means_gpu(device) -> bool:
+    """Whether an answer that asks for this device would be on the GPU, if there were one."""
+    if isinstance(device, torch.device):
+        return device != CPU
+    return str(device).startswith("cuda")
 
 
 @contextlib.contextmanager
@@ -104,9 +143,10 @@ def mismatches() -> Iterator[list[str]]:
     found: list[str] = []
     try:
         yield found
-    except Exception as problem:
-        if MISMATCH in str(problem):
-            found.append(str(problem))
+    except Mismatch:
+        found.append("tensors of two devices met")
+    except Exception:
+        return
 
 
 def stays_on_cpu(asks: list[Ask], namespace: dict) -> bool:
@@ -114,18 +154,16 @@ def stays_on_cpu(asks: list[Ask], namespace: dict) -> bool:
     for ask in asks:
         if ask.probe != "call" or ask.options.get("as_numpy") or ask.label.startswith("bad"):
             continue
-        # An answer that refuses masks asks for their truth: one of the two gets past that.
-        for truth in (True, False):
-            with mismatches() as found, torch.no_grad():
-                _call(ask.options, namespace, truth)
-            if found:
-                return True
+        with mismatches() as found, torch.no_grad():
+            _call(ask.options, namespace)
+        if found:
+            return True
     return False
 
 
-def _call(options: dict, namespace: dict, truth: bool) -> None:
+def _call(options: dict, namespace: dict) -> None:
     target = find_callable(namespace, options["target"], as_class="init" in options)
-    gpu = FakeGPU(truth)
+    gpu = FakeGPU()
     arguments = [to_argument(a, torch.float32, options) for a in options.get("args", [])]
     if not any(isinstance(a, Tensor) for a in arguments):
         return  # nothing says which device is wanted

@@ -82,13 +82,61 @@ def test_the_warning_costs_no_points_and_is_shown_once(capsys):
     assert capsys.readouterr().out.count("Warning: On a GPU this would stop") == 1
 
 
-def test_other_errors_on_fake_tensors_mean_nothing():
+def test_other_errors_mean_nothing():
     def weighted_average(weights, values):
-        return float(weights.sum().item()) + values.mean(0)
+        raise RuntimeError("Expected all tensors to be on the same device")
 
     assert not devices.stays_on_cpu(
         asks("weighted-average"), {"weighted_average": weighted_average}
     )
+
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+LINES = {
+    # what is done with x, which is on the GPU: whether that stops there
+    "x + torch.zeros(3)": True,
+    "x + torch.zeros(3, device='cpu')": True,
+    "x + torch.zeros(3).to(torch.float64)": True,
+    "x + torch.zeros(3, device=torch.zeros(3).device)": True,
+    "torch.cat([x, torch.zeros(3)])": True,
+    "x.masked_fill(torch.ones(3).bool(), 0)": True,
+    "torch.ones(3)[x.long() * 0]": True,
+    "nn.Linear(3, 2)(x)": True,
+    "x.cpu() + x": True,
+    "x + torch.arange(3).type_as(torch.zeros(3))": True,
+    "x + torch.tensor(2.0)": False,
+    "x + torch.zeros(3, device=x.device)": False,
+    "x + torch.zeros(3, device='cuda')": False,
+    "x + torch.zeros(3).to(x)": False,
+    "x + torch.zeros(3).to(x.device)": False,
+    "x + torch.zeros(3).to(device=x.device, dtype=x.dtype)": False,
+    "x + torch.zeros(3).cuda()": False,
+    "x + torch.arange(3).type_as(x)": False,
+    "x + torch.zeros(3, device=DEVICE)": False,
+    "x + torch.zeros(3).to(DEVICE)": False,
+    "x + x.new_zeros(3) + torch.zeros_like(x) + x.data + x[None, :].T.squeeze()": False,
+    "x[torch.arange(3)] + x": False,
+    "x.clone().copy_(torch.zeros(3)) + x": False,
+    "x.cpu() + torch.zeros(3)": False,
+    "nn.Linear(3, 2, device=x.device)(x)": False,
+    "nn.Linear(3, 2).to(x.device)(x)": False,
+    "nn.Parameter(torch.zeros(3, device=x.device)) + x": False,
+    "torch.tensor([1.0, 2.0, 3.0], device=x.device) * x": False,
+    "x if x.is_cuda else x + nothing": False,
+}
+
+
+@pytest.mark.parametrize("line, stops", LINES.items())
+def test_a_line_stops_where_it_would_on_a_gpu(line, stops):
+    gpu = devices.FakeGPU()
+    names = {"torch": torch, "nn": torch.nn, "DEVICE": DEVICE, "x": gpu.on_gpu(torch.ones(3))}
+    with torch.no_grad(), gpu:
+        try:
+            eval(line, names)
+            stopped = False
+        except devices.Mismatch:
+            stopped = True
+    assert stopped is stops
 
 
 WORDS = torch.ones(2, 5, dtype=torch.long)
@@ -111,25 +159,14 @@ OURS = {
 
 
 def mixed(name: str, inputs_moved: bool) -> list[str]:
-    """The mismatches of one call of one of our models, whatever masks are asked for."""
+    """The mismatches of one call of one of our models."""
     make, given = OURS[name]
-    everything = []
-    for truth in (True, False):
-        gpu, model = devices.FakeGPU(truth), make().eval()
-        gpu.move(model)
-        with devices.mismatches() as found, torch.no_grad(), gpu:
-            plain = [
-                torch.zeros(a.shape, dtype=a.dtype) if isinstance(a, torch.Tensor) else a
-                for a in given
-            ]
-            model(
-                *(
-                    gpu.on_gpu(a) if inputs_moved and isinstance(a, torch.Tensor) else a
-                    for a in plain
-                )
-            )
-        everything += found
-    return everything
+    gpu, model = devices.FakeGPU(), make().eval()
+    gpu.move(model)
+    moved = [gpu.on_gpu(a) if inputs_moved and isinstance(a, torch.Tensor) else a for a in given]
+    with devices.mismatches() as found, torch.no_grad(), gpu:
+        model(*moved)
+    return found
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -79,7 +79,11 @@ def _fresh(arguments: list) -> list:
 def to_argument(value, precision: torch.dtype, options: dict):
     if isinstance(value, dict):
         matrix = torch.from_numpy(value["bilinear"].copy()).to(precision)
-        return lambda query, keys: torch.einsum("...d,de,...se->...s", query, matrix, keys)
+
+        def score(query, keys):
+            return torch.einsum("...d,de,...se->...s", query, matrix.to(query.device), keys)
+
+        return score
     if not isinstance(value, np.ndarray) or options.get("as_numpy"):
         return value.copy() if isinstance(value, np.ndarray) else value
     tensor = torch.from_numpy(value.copy())
