@@ -247,3 +247,16 @@ def test_a_share_of_points_is_shown_with_two_decimals():
     verdict = judge.Verdict("weighted-average", 10 / 7, 10.0, (finding,))
     assert "(1.43 of 1.43)" in panel.text(verdict) and "1.43 of 10 points" in panel.text(verdict)
     assert "1.42857" not in panel.html(verdict)
+
+
+def test_states_that_are_wrong_are_drawn_as_rows_and_columns(capsys):
+    namespace = {
+        "check": notebook.check,
+        "swapped": lambda states, bottleneck: (states, bottleneck),
+    }
+    names = register.exercise("state-swap").names
+    source = f"{names[0]} = swapped\nverdict = check('state-swap')"
+    exec(source, namespace)
+    drawn = [f for f in namespace["verdict"].findings if f.expected is not None]
+    assert drawn and len(drawn[0].axes) == drawn[0].expected.ndim == 2
+    assert "Rows: source position s; columns: component" in panel.html(namespace["verdict"])

@@ -38,7 +38,7 @@ def states_match(e: Evidence) -> None:
             e.tolerance(label),
             "The states are not those of the text before.",
             "The batch is the first axis of the states. Which text's states should text 0 get?",
-            ("text b", "source position s", "component"),
+            ("source position s", "component"),
         )
 
 
@@ -50,7 +50,7 @@ def bottleneck_stays(e: Evidence) -> None:
             e.tolerance(label),
             "The bottleneck should stay with its own text.",
             "Change one thing only, or nobody knows which of the two the decoder has read.",
-            ("layer", "text b", "component"),
+            ("text b", "component"),
         )
 
 
