@@ -27,9 +27,10 @@ def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
         for seed, ask in questions
         for name, array in hidden.oracle(ask).items()
     }
-    if not exercise.choices:
+    if not exercise.choices or not hasattr(hidden, "outputs"):
         return arrays
-    mistakes = [judge.RIGHT, *itertools.chain(*exercise.combinations)]
+    combinations = [judge.RIGHT, *itertools.chain(*exercise.combinations)]
+    mistakes = list(itertools.chain(*map(exercise.in_every_way, combinations)))
     names = [judge.TOGETHER.join(sorted(names)) for names in mistakes]
     return {
         **arrays,
@@ -44,7 +45,8 @@ def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
 
 def _signatures(hidden: judge.Hidden, ask, mistakes) -> np.ndarray:
     """[combinations, outputs, LENGTH]; an answer that raises is a row of NaN."""
-    found = [signature(hidden.outputs(ask, names)) for names in mistakes]
+    with np.errstate(all="ignore"):  # some mistakes give NaN, which is what they predict
+        found = [signature(hidden.outputs(ask, names)) for names in mistakes]
     most = max(len(one) for one in found)
     padded = np.full((len(found), most, LENGTH), np.nan, dtype=np.float32)
     for row, one in zip(padded, found):

@@ -4,6 +4,7 @@ Beside some right answers (`mutants/<exercise>/right_switchable.py`), `switches.
 mistakes as small edits of it. The exercise's `choices` say which can be made together.
 """
 
+import itertools
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,13 +39,21 @@ def switched(exercise_id: str) -> Iterator[Switched]:
     folder = MUTANTS / exercise_id
     right = (folder / "right_switchable.py").read_text(encoding="utf-8")
     edits = tomllib.loads((folder / "switches.toml").read_text(encoding="utf-8"))
-    for combinations in judge.load(exercise_id).combinations:
-        for mistakes in combinations:
-            source = right if mistakes <= edits.keys() else None
-            for name in sorted(mistakes):
-                source = _edited(source, edits.get(name, ()))
-            if source is not None:
-                yield Switched(exercise_id, mistakes, source)
+    for mistakes in _combinations(judge.load(exercise_id)):
+        source = right if mistakes <= edits.keys() else None
+        for name in sorted(mistakes):
+            source = _edited(source, edits.get(name, ()))
+        if source is not None:
+            yield Switched(exercise_id, mistakes, source)
+
+
+def _combinations(exercise: judge.Check) -> Iterator[judge.Mistakes]:
+    """Those of the choices, and what can be made beside each."""
+    single, pairs = exercise.combinations
+    beside = [frozenset([m.name]) for m in exercise.misconceptions if m.beside]
+    yield from (*single, *pairs, *beside)
+    yield from (one | other for one, other in itertools.product(single, beside))
+    yield from (one | other for one, other in itertools.combinations(beside, 2))
 
 
 def _edited(source: str | None, edits: list[list[str]]) -> str | None:

@@ -6,12 +6,16 @@ shrinks with every sequence that ends is not: it no longer keeps the `beam` best
 """
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from course_utils.checks.judge import RIGHT, Mistakes
 from course_utils.checks.next_words import next_words
 from course_utils.checks.wire import Ask
+
+Entry = tuple[list[int], float]  # a prefix and the sum of its log-probabilities
 
 # Where sequences that have ended go, and when the search stops.
 ENDED = {
@@ -22,25 +26,15 @@ ENDED = {
     "all": "they take no place; all of them count",
 }
 STOPS = ("at the limit", "at beam ended")
-MISTAKES = (
-    "greedy",
-    "one-child-each",
-    "last-word-only",
-    "probabilities-added",
-    "stops-at-the-first-end",
-    "worst-kept",
-    "no-length-penalty",
-    "start-counted",
-    "shrinking-beam",
-)
 
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    start, end, beam, max_length = ask.options["args"]
-    penalty = ask.options["kwargs"].get("length_penalty", 0.0)
-    given = (ask.options["table"], start, end, beam, max_length, penalty)
-    found = {f"right {e}, {s}": search(*given, e, s) for e, s in itertools.product(ENDED, STOPS)}
-    found |= {mistake: search(*given, mistake=mistake) for mistake in MISTAKES}
+    ways = itertools.product(ENDED, STOPS)
+    found = {f"right {e}, {s}": search(ask, RIGHT, e, s)[0] for e, s in ways}
+    for mistake in ("last-word-only", "probabilities-added", "worst-kept", "no-length-penalty"):
+        found[mistake] = search(ask, frozenset([mistake]))[0]
+    found["start-counted"] = search(ask, frozenset(["start-counted"]))[0]
+    max_length = ask.options["args"][3]
     # Padded with -1, so that all answers have one shape.
     return {
         name: np.array(tokens + [-1] * (max_length - len(tokens)), dtype=np.int64)
@@ -48,70 +42,90 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
     }
 
 
+def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
+    """Tokens and score; one of `mistakes` may be a way to treat sequences that have ended."""
+    ended = next((way for way in ENDED if way in mistakes), "aside")
+    tokens, score = search(ask, mistakes, ended)
+    start, end = ask.options["args"][:2]
+    if "start-included" in mistakes:
+        tokens = [start, *tokens]
+    if "end-left-out" in mistakes:
+        tokens = [token for token in tokens if token != end] or [end]
+    return [np.array(tokens), np.array([score])]
+
+
 def search(
-    table, start, end, beam, max_length, penalty, ended="aside", stops=STOPS[0], mistake=""
-) -> list[int]:
-    """The tokens that one way of searching finds."""
-    if mistake == "greedy":
+    ask: Ask, mistakes: Mistakes = RIGHT, ended: str = "aside", stops: str = STOPS[0]
+) -> tuple[list[int], float]:
+    """The tokens that one way of searching finds, and what it returns as their score."""
+    table, (start, end, beam, max_length) = ask.options["table"], ask.options["args"]
+    penalty = ask.options["kwargs"].get("length_penalty", 0.0)
+    if "greedy" in mistakes:
         beam = 1
-    if mistake == "no-length-penalty":
+    if "no-length-penalty" in mistakes:
         penalty = 0.0
-    alive, finished, places = [([start], 0.0)], [], beam
+    worst = "worst-kept" in mistakes
+    alive: list[Entry] = [([start], 0.0)]
+    finished: list[Entry] = []
+    places = beam
 
-    def score(entry):
+    def score(entry: Entry) -> float:
         prefix, total = entry
-        start = 0 if mistake == "start-counted" else 1
-        return total / max(1, len(prefix) - start) ** penalty
+        counted = 0 if "start-counted" in mistakes else 1
+        return total / max(1, len(prefix) - counted) ** penalty
 
-    def total(entry):
+    def total(entry: Entry) -> float:
         return entry[1]
 
-    def over(entry):
+    def over(entry: Entry) -> bool:
         return len(entry[0]) > 1 and entry[0][-1] == end
 
     for length in range(1, max_length + 1):
         candidates = [entry for entry in alive if over(entry)]
         for prefix, before in (entry for entry in alive if not over(entry)):
-            candidates += _continuations(prefix, before, next_words(prefix, table), mistake)
-        candidates.sort(
-            key=score if ended == "stay-by-score" else total, reverse=mistake != "worst-kept"
-        )
+            candidates += _continuations(prefix, before, next_words(prefix, table), mistakes)
+        candidates.sort(key=score if ended == "stay-by-score" else total, reverse=not worst)
         if ended in ("stay", "stay-by-score"):
-            alive = candidates[:beam]
-            if all(over(entry) for entry in alive):
+            alive = candidates[:places]
+            over_now = [entry for entry in alive if over(entry)]
+            if len(over_now) == len(alive) or (over_now and "stops-at-the-first-end" in mistakes):
+                if length < max_length:
+                    alive = over_now
                 break
             continue
         if ended in ("beside", "all"):
             counted = candidates[: 2 * beam] if ended == "beside" else candidates
             finished += [entry for entry in counted if over(entry)]
-            alive = [entry for entry in candidates if not over(entry)][:beam]
+            alive = [entry for entry in candidates if not over(entry)][:places]
         else:
             kept = candidates[:places]
             finished += [entry for entry in kept if over(entry)]
             alive = [entry for entry in kept if not over(entry)]
-            if mistake == "shrinking-beam":
-                places = beam - len(finished)
+        if "shrinking-beam" in mistakes:
+            places = max(0, beam - len(finished))
+            alive = alive[:places] if length < max_length else alive
         enough = {STOPS[0]: None, STOPS[1]: beam}[stops]
-        if mistake == "stops-at-the-first-end":
+        if "stops-at-the-first-end" in mistakes:
             enough = 1
         if length < max_length and enough and len(finished) >= enough:
             alive = []  # those that are cut off by the limit count, these do not
         if not alive:
             break
     everything = finished + alive
-    chosen = min(everything, key=score) if mistake == "worst-kept" else max(everything, key=score)
-    return chosen[0][1:]
+    chosen = min(everything, key=score) if worst else max(everything, key=score)
+    returned = total(chosen) if "score-not-normalised" in mistakes else score(chosen)
+    return chosen[0][1:], returned
 
 
-def _continuations(prefix, before, logs, mistake):
+def _continuations(prefix: list[int], before: float, logs, mistakes: Mistakes) -> Iterator[Entry]:
     words: Sequence[int] = range(len(logs))
-    if mistake == "one-child-each" and len(prefix) > 1:
+    if "one-child-each" in mistakes and len(prefix) > 1:
         words = [int(logs.argmax())]
     for word in words:
-        if mistake == "last-word-only":
-            value = logs[word]
-        elif mistake == "probabilities-added":
-            value = before + np.exp(logs[word])
+        value = float(logs[word])
+        if "last-word-only" in mistakes:
+            yield [*prefix, word], value
+        elif "probabilities-added" in mistakes:
+            yield [*prefix, word], before + math.exp(value)
         else:
-            value = before + logs[word]
-        yield [*prefix, word], value
+            yield [*prefix, word], before + value

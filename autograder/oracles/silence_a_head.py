@@ -27,7 +27,7 @@ def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
             silent = of_the_head(row if "rows-not-columns" in mistakes else column)
             if "only-this-head" in mistakes:
                 silent = not silent
-            if not silent and "everything" not in mistakes:
+            if not silent:
                 result[row, column] = W_O[row, column]
     return [result]
 

@@ -11,6 +11,8 @@ code is graded. It gives:
     choices          optional: names of misconceptions in groups. One of each group can be made,
                      alone or together with one of another group, and `fits` says whether
                      the arrays are what these mistakes give
+    ways             optional: names of right ways whose arrays differ. What `fits` is asked about
+                     then has one of them beside the mistakes, and one must fit everywhere
     oracle(ask)      optional: the right arrays for a question, by name. Where a loop would be
                      the answer itself, the file has none: the right arrays for the visible
                      seeds are stored (`stored/<id>.npz`), and whoever grades on other seeds
@@ -39,6 +41,7 @@ STORED = Path(__file__).with_name("stored")
 PREDICTED = "predicted"
 TOGETHER = " + "
 REMEMBERED_MISTAKES = 20_000
+MOST_NAMED = 2
 
 
 Oracle = Callable[[Ask], dict[str, np.ndarray]]
@@ -51,7 +54,14 @@ class NoOracle(LookupError):
 class Wrong(Exception):
     """A property does not hold: what is wrong, one hint, and what to draw side by side."""
 
-    def __init__(self, message: str, hint: str = "", expected=None, got=None, axes=("", "")):
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        expected=None,
+        got=None,
+        axes: tuple[str, str] = ("", ""),
+    ):
         super().__init__(message)
         self.message, self.hint, self.axes = message, hint, axes
         self.expected = None if expected is None else np.asarray(expected, dtype=float)
@@ -80,8 +90,9 @@ class Property:
 class Misconception:
     """A known mistake: its name, what it does in a sentence, and what to do about it.
 
-    One that is among an exercise's `choices` needs no `matches`. One that is `beside` the values
-    (an input that is changed, say) can be named together with another mistake.
+    One that is among an exercise's `choices` needs no `matches`; if it has one, that is asked where
+    no choice fits. One that is `beside` the values (an input that is changed, say) can be named
+    together with another mistake.
     """
 
     name: str
@@ -104,6 +115,10 @@ class Check:
     oracle: Oracle | None = None
     choices: tuple[tuple[str, ...], ...] = ()
     fits: Callable[["Evidence", Mistakes], bool] | None = None
+    ways: tuple[str, ...] = ()
+
+    def in_every_way(self, mistakes: Mistakes) -> list[Mistakes]:
+        return [mistakes | {way} for way in self.ways] or [mistakes]
 
     @property
     def combinations(self) -> tuple[tuple[Mistakes, ...], tuple[Mistakes, ...]]:
@@ -140,6 +155,10 @@ class Evidence:
     def args(self, label: str) -> list:
         """The arguments that the student's object was called with."""
         return self.options(label)["args"]
+
+    def failed(self, label: str) -> bool:
+        """Whether the code raised an error, or is not there."""
+        return self._pairs[label][1].status != "ok"
 
     def reply(self, label: str) -> Reply:
         ask, reply = self._pairs[label]
@@ -404,7 +423,7 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
     several = "Two things. " if len(found) > 1 else ""
     return replace(
         unnamed,
-        misconception=TOGETHER.join(m.name for m in found),
+        misconception=TOGETHER.join(m.name for m in exercise.misconceptions if m in found),
         sentence=several + " ".join(m.sentence for m in found),
         hint=found[0].hint,
     )
@@ -434,11 +453,11 @@ def still_fits(plan: Plan, replies: list[Reply] | None, misconception: str) -> b
     exercise, names = load(plan.exercise), set(misconception.split(TOGETHER))
     evidences = _evidences(plan, replies)
     known = {m.name: m for m in exercise.misconceptions}
-    chosen = frozenset(name for name in names if known[name].matches is None)
+    chosen = names & set(itertools.chain(*exercise.choices))
     with np.errstate(all="ignore"):
-        return (not chosen or _fit(exercise, chosen, evidences)) and all(
-            _matches(known[name], evidences) for name in names - chosen
-        )
+        if chosen and _fit(exercise, frozenset(chosen), evidences):
+            names -= chosen
+        return all(_matches(known[name], evidences) for name in names)
 
 
 def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
@@ -514,6 +533,8 @@ def diagnose(exercise: Check, evidences: list[Evidence]) -> tuple[Misconception,
         if fewest:
             found = tuple(m for m in exercise.misconceptions if m.name in fewest[0])
             return (*found, *beside) if len(found) == len(beside) == 1 else found
+    elif exercise.fits is not None and len(beside) == MOST_NAMED:
+        return tuple(beside)
     others = (m for m in exercise.misconceptions if m.matches and _matches(m, evidences))
     return tuple(itertools.islice(others, 1))
 
@@ -525,7 +546,11 @@ def _matches(misconception: Misconception, evidences: list[Evidence]) -> bool:
 
 def _fit(exercise: Check, mistakes: Mistakes, evidences: list[Evidence]) -> bool:
     fits = exercise.fits
-    return fits is not None and _all(lambda e: fits(e, mistakes), evidences)
+
+    def fits_so(made: Mistakes) -> bool:
+        return fits is not None and _all(lambda e: fits(e, made), evidences)
+
+    return any(map(fits_so, exercise.in_every_way(mistakes)))
 
 
 def _all(holds: Callable[[Evidence], bool], evidences: list[Evidence]) -> bool:
@@ -552,8 +577,18 @@ def worst_slice(expected: np.ndarray, got: np.ndarray) -> tuple[np.ndarray, np.n
     return expected.reshape(-1, *expected.shape[-2:])[0], got.reshape(-1, *got.shape[-2:])[0]
 
 
-def same(expected, got, tolerance: float, message: str, hint: str = "", axes=("", "")) -> None:
-    """Raise `Wrong`, with both drawn, unless the arrays agree."""
+def same(
+    expected,
+    got,
+    tolerance: float,
+    message: str,
+    hint: str = "",
+    axes: tuple[str, str] = ("", ""),
+) -> None:
+    """Raise `Wrong`, with both drawn, unless the arrays agree.
+
+    axes: what the last two axes are, which are the rows and columns that are drawn.
+    """
     expected, got = np.asarray(expected, float), np.asarray(got, float)
     if differ(expected, got, tolerance):
         one, other = worst_slice(expected, got)

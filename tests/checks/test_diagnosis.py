@@ -36,6 +36,52 @@ def test_two_mistakes_are_both_named(mistakes, seeds):
     assert verdict.sentence.startswith("Two things.")
 
 
+PAIRS = {
+    "beam-search": {"worst-kept", "start-counted"},
+    "sample-next": {"temperature-ignored", "top-k-smallest"},
+    "silence-a-head": {"interleaved", "rows-not-columns"},
+}
+
+
+@pytest.mark.parametrize("exercise, mistakes", PAIRS.items())
+@pytest.mark.parametrize("seeds", [judge.VISIBLE_SEEDS, SEEDS], ids=["visible", "fresh"])
+def test_pairs_are_named_where_answers_are_searched_or_drawn_too(exercise, mistakes, seeds):
+    answer = next(s for s in switched(exercise) if s.mistakes == mistakes)
+    found = verdict_on(exercise, answer.source, seeds).misconception
+    assert set(found.split(judge.TOGETHER)) == mistakes
+
+
+@pytest.mark.parametrize(
+    "mistakes",
+    [{"returns-a-tensor", "generator-ignored"}, {"returns-a-tensor", "top-k-ignored"}],
+    ids=lambda mistakes: " and ".join(sorted(mistakes)),
+)
+def test_what_is_wrong_beside_the_values_is_named_too(mistakes):
+    answer = next(s for s in switched("sample-next") if s.mistakes == mistakes)
+    found = verdict_on("sample-next", answer.source).misconception
+    assert set(found.split(judge.TOGETHER)) == mistakes
+
+
+def test_a_mistake_is_named_whichever_right_way_the_rest_follows():
+    """Sequences that have ended may stay in the beam; a start that is counted shows all the same."""
+    source = (MUTANTS / "beam-search" / "right_ended_stay.py").read_text(encoding="utf-8")
+    counted = source.replace("(len(h[0]) - 1) ** length_penalty", "len(h[0]) ** length_penalty")
+    assert counted != source
+    assert verdict_on("beam-search", source).passed
+    assert verdict_on("beam-search", counted).misconception == "start-counted"
+
+
+def test_a_greedy_search_is_not_blamed_for_asking_about_one_prefix_at_a_time():
+    source = edited("beam-search", "places = beam", "places = 1")
+    assert verdict_on("beam-search", source).misconception == "greedy"
+
+
+def test_shares_near_a_known_mistake_get_no_name():
+    source = edited("sample-next", "logits / temperature", "logits / temperature**1.5")
+    verdict = verdict_on("sample-next", source)
+    assert not verdict.passed and verdict.misconception == ""
+
+
 def test_a_mistake_that_no_variant_predicts_gets_no_name():
     source = edited("self-attention", "math.sqrt(Q.shape[1])", "(math.sqrt(Q.shape[1]) + 0.1)")
     verdict = verdict_on("self-attention", source)

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
+from course_utils.checks.layer_checks import fits_everywhere
 from course_utils.checks.next_words import next_words, row_of
 from course_utils.checks.wire import Ask
 
@@ -352,8 +353,10 @@ def _end_left_out(e: Evidence) -> bool:
 
 
 def _one_by_one(e: Evidence) -> bool:
+    """One prefix in each call, and several calls at some lengths: a beam of one needs no more."""
     calls = [e.reply(label).arrays["calls"] for label in NARROW]
-    return all(len(c) > 0 and (c[:, 0] == 1).all() for c in calls)
+    several = any(len(set(c[:, 1].tolist())) < len(c) for c in calls)
+    return several and all((c[:, 0] == 1).all() for c in calls)
 
 
 def _goes_on(e: Evidence) -> bool:
@@ -405,13 +408,11 @@ exercise = Check(
             "greedy",
             "This is a greedy search: only the best word is kept at each step.",
             "Keep the `beam` best prefixes, not just one.",
-            like("greedy", by_length),
         ),
         Misconception(
             "one-child-each",
             "Each prefix is extended by its own best word only, so the beam never branches.",
             "Sort the continuations of all prefixes together: two of the best may come from one prefix.",
-            like("one-child-each", by_length),
         ),
         Misconception(
             "last-word-only",
@@ -429,13 +430,11 @@ exercise = Check(
             "stops-at-the-first-end",
             "The search stops as soon as one sequence has ended.",
             "Set it aside and continue: another one may end with a better score.",
-            like("stops-at-the-first-end", by_length),
         ),
         Misconception(
             "shrinking-beam",
             "The beam shrinks by one place whenever a sequence ends.",
             "At every step, keep the `beam` best continuations of the unfinished prefixes.",
-            like("shrinking-beam", by_length),
         ),
         Misconception(
             "worst-kept",
@@ -466,6 +465,16 @@ exercise = Check(
             "step is called for one prefix at a time.",
             "Stack the prefixes: step takes [N, t] and returns [N, V].",
             _one_by_one,
+            beside=True,
         ),
     ),
+    choices=(
+        ("last-word-only", "probabilities-added", "worst-kept"),
+        ("greedy", "one-child-each", "stops-at-the-first-end", "shrinking-beam"),
+        ("no-length-penalty", "start-counted", "score-not-normalised"),
+        ("start-included", "end-left-out"),
+    ),
+    fits=fits_everywhere(),
+    # what becomes of a sequence that has ended (see the oracle)
+    ways=("aside", "stay", "all"),
 )

@@ -6,12 +6,23 @@ at most exp(-x) on either side. With LIMIT for x, seven tokens, seven questions 
 right answer fails by chance less often than once in 10^9 checks.
 """
 
+import itertools
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
-from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong, differ
+from course_utils.checks.judge import (
+    RIGHT,
+    Check,
+    Evidence,
+    Misconception,
+    Mistakes,
+    Property,
+    Wrong,
+    differ,
+)
 from course_utils.checks.wire import Ask
 
 LIMIT = 28.0
@@ -71,10 +82,10 @@ def divergence(share: float, p: float) -> float:
     return total
 
 
-def consistent(found: np.ndarray, probabilities: np.ndarray) -> bool:
+def consistent(found: np.ndarray, probabilities: np.ndarray, limit: float = LIMIT) -> bool:
     """Whether the counts can be draws with these probabilities."""
     n = found.sum()
-    return all(n * divergence(c / n, p) < LIMIT for c, p in zip(found, probabilities))
+    return all(n * divergence(c / n, p) < limit for c, p in zip(found, probabilities))
 
 
 def follows(e: Evidence, label: str, message: str, hint: str) -> None:
@@ -140,10 +151,12 @@ def manners(e: Evidence) -> None:
 
 # ---- misconceptions -----------------------------------------------------------
 
-
-DRAWING = ("always-the-best", "all-alike", "softmax-twice")
+# A name asks for more than a refusal does: the counts must be near what the mistake gives, and
+# what explains them best must be far ahead of everything else, in logarithms of probabilities.
+NEAR, AHEAD = 14.0, 12.0
 TEMPERATURE = ("temperature-ignored", "temperature-multiplied")
-TOP_K = (
+SHARES = (
+    "softmax-twice",
     "top-k-ranks",
     "top-k-smallest",
     "top-k-uniform",
@@ -152,31 +165,48 @@ TOP_K = (
     "top-k-one-fewer",
     "top-k-one-more",
 )
+BEYOND_ALL = "top-k-larger-than-vocabulary"
 
 
-def shares_of(name: str, rivals: tuple[str, ...], *labels: str) -> Callable[[Evidence], bool]:
-    """In all these questions the counts are wrong, and of all mistakes this explains them best."""
+def fits(e: Evidence, mistakes: Mistakes) -> bool:
+    """Whether the counts of all questions are those of these mistakes, and of no others."""
+    found = fit_of_everything(e)
+    return found[mistakes] > -math.inf and found[mistakes] >= max(found.values()) - AHEAD
+
+
+@lru_cache(maxsize=8)
+def fit_of_everything(e: Evidence) -> dict[Mistakes, float]:
+    """How well each combination of mistakes explains the counts; 0 is as well as can be."""
+    combinations = [RIGHT, *itertools.chain(*e.exercise.combinations)]
+    total = np.zeros(len(combinations))
+    for label in QUESTIONS:
+        expected = e.expected(label)
+        total += [fit(e, label, row) for row in (expected["right"], *expected["mistaken"])]
+    return dict(zip(combinations, total.tolist()))
+
+
+def fit(e: Evidence, label: str, probabilities: np.ndarray) -> float:
+    if np.isnan(probabilities).any():  # the mistakes can be made in several ways
+        return 0.0
+    raises = bool((probabilities < 0).any())
+    if raises or e.failed(label):
+        return 0.0 if raises and e.failed(label) else -math.inf
+    found = counts(e, label)
+    if not consistent(found, probabilities, NEAR):
+        return -math.inf
+    return surprise(found, found / found.sum()) - surprise(found, probabilities)
+
+
+def everywhere(name: str) -> Callable[[Evidence], bool]:
+    """All counts are near what this mistake gives, and those of one question are wrong."""
 
     def matches(e: Evidence) -> bool:
-        for label in labels:
-            found, expected = counts(e, label), e.expected(label)
-            if not consistent(found, expected[name]) or consistent(found, expected["right"]):
-                return False
-            if any(surprise(found, expected[r]) < surprise(found, expected[name]) for r in rivals):
-                return False
-        return True
+        found = [(counts(e, label), e.expected(label)) for label in QUESTIONS]
+        return all(consistent(n, expected[name], NEAR) for n, expected in found) and not all(
+            consistent(n, expected["right"]) for n, expected in found
+        )
 
     return matches
-
-
-def softmax_twice(e: Evidence) -> bool:
-    """Nearly alike at one temperature could be chance: it must explain the others, too."""
-    if not shares_of("softmax-twice", DRAWING + TEMPERATURE, "cold")(e):
-        return False
-    return all(
-        consistent(counts(e, label), e.expected(label)["softmax-twice"])
-        for label in ("plain", "hot")
-    )
 
 
 def surprise(found: np.ndarray, probabilities: np.ndarray) -> float:
@@ -194,7 +224,7 @@ def input_changed(e: Evidence) -> bool:
 
 
 def returns_a_tensor(e: Evidence) -> bool:
-    plain_follows(e)
+    counts(e, "plain")  # raises where it holds no token
     return e.reply("plain").notes.get("kind", "").startswith("a tensor")
 
 
@@ -202,15 +232,6 @@ def generator_ignored(e: Evidence) -> bool:
     plain_follows(e)
     arrays = e.reply("plain").arrays
     return not np.array_equal(arrays["tokens"][: len(arrays["again"])], arrays["again"])
-
-
-def fails_beyond_all(e: Evidence) -> bool:
-    follows(e, "top-k", "", "")
-    try:
-        e.reply("all")
-    except Wrong:
-        return True
-    return False
 
 
 PLAIN = "the tokens follow softmax(logits)"
@@ -236,97 +257,91 @@ exercise = Check(
             "Your function changes the logits it is given.",
             "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
             input_changed,
+            beside=True,
         ),
         Misconception(
             "always-the-best",
             "It always returns the most probable token: nothing is drawn.",
             "argmax is greedy decoding. Draw with torch.multinomial.",
-            shares_of("always-the-best", DRAWING, "plain", "hot"),
+            everywhere("always-the-best"),
         ),
         Misconception(
             "all-alike",
             "All tokens come equally often: the logits have no effect.",
             "Draw with the probabilities softmax(logits / temperature).",
-            shares_of("all-alike", DRAWING + TEMPERATURE, "cold"),
+            everywhere("all-alike"),
         ),
         Misconception(
             "softmax-twice",
             "The softmax is taken twice, which makes the tokens almost alike.",
             "torch.multinomial wants probabilities; Categorical(logits=...) wants logits.",
-            softmax_twice,
         ),
         Misconception(
             "temperature-ignored",
             "The temperature has no effect.",
             "Divide the logits before the softmax: probabilities divided by a constant are drawn "
             "as if nothing had happened.",
-            shares_of("temperature-ignored", TEMPERATURE, "cold", "hot"),
         ),
         Misconception(
             "temperature-multiplied",
             "The logits are multiplied by the temperature; they should be divided.",
             "A high temperature should make the tokens more alike.",
-            shares_of("temperature-multiplied", TEMPERATURE, "cold", "hot"),
         ),
         Misconception(
             "top-k-ranks",
             "It returns the place among the k best, not the number of the token.",
             "torch.topk gives values and indices: the place drawn picks one of the indices.",
-            shares_of("top-k-ranks", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-smallest",
             "The k least probable tokens are kept.",
             "torch.topk gives the largest; argsort starts with the smallest.",
-            shares_of("top-k-smallest", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-uniform",
             "The k best tokens are drawn equally often.",
             "Among those kept, the softmax still decides.",
-            shares_of("top-k-uniform", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-masked-with-zero",
             "The logits that are left out are set to 0; a logit of 0 is not a probability of 0.",
             "Set them to minus infinity: exp of that is 0.",
-            shares_of("top-k-masked-with-zero", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-ignored",
             "top_k has no effect: tokens outside the k best are drawn.",
             "Set the logits of all others to minus infinity.",
-            shares_of("top-k-ignored", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-one-fewer",
             "One token too few is kept.",
             "The k-th best token stays: >= the k-th largest logit, not >.",
-            shares_of("top-k-one-fewer", TOP_K, "top-k"),
         ),
         Misconception(
             "top-k-one-more",
             "One token too many is kept.",
             "Sorted from the largest, the k-th best is at place k - 1.",
-            shares_of("top-k-one-more", TOP_K, "top-k"),
         ),
         Misconception(
-            "top-k-larger-than-vocabulary",
+            BEYOND_ALL,
             "A top_k larger than the number of tokens raises an error.",
             "min(top_k, len(logits)) helps.",
-            fails_beyond_all,
         ),
         Misconception(
             "generator-ignored",
             "The generator has no effect: the same seed gives other tokens.",
             "Hand `generator` on to the function that draws.",
             generator_ignored,
+            beside=True,
         ),
         Misconception(
             "returns-a-tensor",
             "It returns a tensor, not an int.",
             "Add .item() at the end.",
             returns_a_tensor,
+            beside=True,
         ),
     ),
+    choices=(TEMPERATURE, SHARES, (BEYOND_ALL,)),
+    fits=fits,
 )

@@ -69,11 +69,12 @@ TELL = {
         "It is the other way round: this head is all that you keep.",
         "The columns of this head become zero, the others stay.",
     ),
-    "everything": (
-        "All of W_O is zero: that silences every head.",
-        "Only the columns h*d to (h+1)*d become zero.",
-    ),
 }
+
+
+def all_zero(e: Evidence) -> bool:
+    return all(not e.outputs(label, (D, D))[0].any() for label, (D, _, _) in SIZES.items())
+
 
 exercise = Check(
     id="silence-a-head",
@@ -85,11 +86,17 @@ exercise = Check(
     misconceptions=(
         changes_its_input(),
         *(Misconception(name, *words) for name, words in TELL.items()),
+        Misconception(
+            "everything",
+            "All of W_O is zero: that silences every head.",
+            "Only the columns h*d to (h+1)*d become zero.",
+            all_zero,
+        ),
     ),
     choices=(
         ("interleaved", "next-head", "num-heads-columns"),
         ("rows-not-columns",),
-        ("only-this-head", "everything"),
+        ("only-this-head",),
     ),
     fits=fits_everywhere(returned),
 )
