@@ -60,9 +60,11 @@ def seed_epoch(seed: int, epoch: int) -> None:
 def adam(parameters: Iterable, lr: float, **options: Any) -> torch.optim.Optimizer:
     """Adam, which updates all parameters in one call if torch and the device can do that."""
     parameters = list(parameters)
+    # Other devices would refuse at the first step only.
+    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in parameters)
     try:
-        return torch.optim.Adam(parameters, lr=lr, fused=True, **options)
-    except RuntimeError:  # an old torch, or a device without the fused kernel
+        return torch.optim.Adam(parameters, lr=lr, fused=fused, **options)
+    except RuntimeError:  # an old torch, without the fused kernel for this device
         return torch.optim.Adam(parameters, lr=lr, **options)
 
 
