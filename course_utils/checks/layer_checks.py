@@ -63,8 +63,8 @@ def refused(e: Evidence, label: str, what: str, numbers: tuple[int, ...] = ()) -
         first = raised.message.splitlines()[0]
         if not first.startswith(("ValueError: ", "TypeError: ")):
             raise Wrong(
-                f"{what} should raise a ValueError with a sentence of yours. It gives: {first}",
-                "Test the sizes in the first lines, before any mathematics.",
+                f"{what} should raise a ValueError with your own message. It gives: {first}",
+                "Check the sizes in the first lines, before you compute anything.",
             ) from None
         named = {int(n) for n in re.findall(r"\d+", first)}
         missing = [n for n in numbers if n not in named]
@@ -72,11 +72,11 @@ def refused(e: Evidence, label: str, what: str, numbers: tuple[int, ...] = ()) -
             raise Wrong(
                 f"{what} raises an error, but its message does not name the number {missing[0]}: "
                 f"{first}",
-                "Whoever reads the message wants to know which sizes do not fit.",
+                "The person who reads the message needs to know which sizes do not fit.",
             ) from None
         return
     raise Wrong(
-        f"{what} should raise a ValueError, and passes in silence.",
+        f"{what} should raise a ValueError, but nothing is raised.",
         "Silent errors become NaN, or worse: numbers that look right.",
     )
 
@@ -123,7 +123,7 @@ def slopes_match(e: Evidence, label: str, names) -> None:
         if abs(got - wanted[index]) > 100 * e.tolerance(label) * scale:
             raise Wrong(
                 f"The gradient that reaches `{name}` is wrong, though the values may be right.",
-                "Is a part of the computation detached, or under no_grad()?",
+                "Is part of the computation detached, or under no_grad()?",
             )
 
 
@@ -168,8 +168,8 @@ def cut_off(label: str, names) -> Misconception:
 
     return Misconception(
         "graph-cut",
-        "The values are right, but a part of the computation is cut off from the gradient.",
-        "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+        "The values are right, but part of the computation is cut off from the gradient.",
+        "detach(), no_grad(), .data and .item() prevent learning. Remove them.",
         matches,
     )
 
@@ -189,7 +189,7 @@ def gradients_match(e: Evidence, label: str, names, expected, slack: float = 20)
             e.array(label, f"grad{index}", wanted.shape),
             slack * e.tolerance(label),
             f"The gradient that reaches `{name}` is wrong, though the values are right.",
-            "Is a part of the computation detached, or under no_grad()?",
+            "Is part of the computation detached, or under no_grad()?",
         )
     if reply.notes.get("parameters_reached", "0") == "0":
         raise Wrong("No parameter gets a gradient, so nothing would be learned.")
@@ -206,7 +206,7 @@ def changes_its_input(label: str = "main") -> Misconception:
 
     return Misconception(
         "changes-its-input",
-        "Your code changes the tensors it is given.",
+        "Your code changes the tensors that it is given.",
         "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
         matches,
         beside=True,
@@ -221,7 +221,7 @@ def dropout(label: str = "main") -> Misconception:
 
     return Misconception(
         "dropout",
-        "Dropout is at work: some numbers are zero, and others each time you call.",
+        "Dropout is active: some numbers are zero, and different ones in each call.",
         "This module has no dropout.",
         matches,
         beside=True,
@@ -236,8 +236,8 @@ def evaluation_is_still(read, labels):
             read(e, label)
             if calls_differ(e, label, 0):
                 raise Wrong(
-                    "After eval() two calls on the same input differ: dropout is still at work.",
-                    "nn.Dropout knows of eval(); F.dropout needs training=self.training.",
+                    "After eval(), two calls with the same input differ: dropout is still active.",
+                    "nn.Dropout obeys eval(), but F.dropout needs training=self.training.",
                 )
             same(
                 e.expected(label)["right/0"],
@@ -254,8 +254,8 @@ def evaluation_is_still(read, labels):
 def dropout_in_evaluation(label: str) -> Misconception:
     return Misconception(
         "dropout-in-evaluation",
-        "Dropout is at work after eval() too: each call gives other numbers.",
-        "nn.Dropout knows of eval(); F.dropout needs training=self.training.",
+        "Dropout is still active after eval(): each call gives different numbers.",
+        "nn.Dropout obeys eval(), but F.dropout needs training=self.training.",
         lambda e: calls_differ(e, label, 0),
         beside=True,
     )
@@ -282,8 +282,8 @@ def graph_cut(label: str, names, gradients) -> Misconception:
 
     return Misconception(
         "graph-cut",
-        "The values are right, but a part of the computation is cut off from the gradient.",
-        "detach(), no_grad(), .data and .item() stop learning. Take them out.",
+        "The values are right, but part of the computation is cut off from the gradient.",
+        "detach(), no_grad(), .data and .item() prevent learning. Remove them.",
         matches,
     )
 

@@ -62,7 +62,7 @@ def weights(scores: np.ndarray, divisor: float, mistakes: Mistakes) -> np.ndarra
 
 TELL = {
     "scaled-by-sqrt-d": (
-        "Your scores are divided by the square root of d; this exercise has no scale.",
+        "Your scores are divided by the square root of d, but this exercise has no scale.",
         "Dot-product attention uses the dot products as they are.",
     ),
     "no-scale": (
@@ -74,32 +74,32 @@ TELL = {
         "The scale is sqrt(d): d ** 0.5.",
     ),
     "multiplied-by-sqrt-d": (
-        "Your scores are multiplied by the square root of d where they should be divided by it.",
-        "Large d makes large dot products; the scale makes them smaller again.",
+        "Your scores are multiplied by the square root of d, but they should be divided by it.",
+        "A large d makes large dot products, and the scale makes them smaller again.",
     ),
     "softmax-over-queries": (
         "Your softmax runs over the queries, not over the source positions.",
-        "Each query's weights sum to one: use the last axis, dim=-1.",
+        "The weights of each query sum to one: use the last axis, dim=-1.",
     ),
     "softmax-over-batch": (
-        "Your softmax runs over the batch: the weights of different sentences sum to one.",
-        "Sentences of a batch never meet. Use the source axis, dim=-1.",
+        "Your softmax runs over the batch, so the weights of different sentences sum to one.",
+        "The sentences of a batch are independent. Use the source axis.",
     ),
     "softmax-over-everything": (
         "Your softmax runs over all scores of a sentence at once.",
-        "Each query's weights sum to one by themselves: dim=-1.",
+        "The weights of each query sum to one by themselves: dim=-1.",
     ),
     "sigmoid": (
-        "Your weights are sigmoids of the scores: each lies in 0 to 1, but they do not sum to one.",
+        "Your weights are sigmoids: each is between 0 and 1, but they do not sum to one.",
         "Positions compete for attention: that is what the softmax does.",
     ),
     "argmax": (
-        "Your weights pick the largest score alone (argmax) instead of sharing by softmax.",
-        "A hard choice has no gradient. Use the softmax.",
+        "Your weights pick only the largest score (argmax), but they should be a softmax.",
+        "A hard choice has no gradient, so nothing could be learned.",
     ),
     "raw-scores": (
         "You return the scores themselves; the softmax is missing.",
-        "Weights are softmax(scores): positive, and one in sum.",
+        "The weights of a query are softmax(scores): positive, and they sum to one.",
     ),
     "log-probabilities": (
         "You return logarithms of the weights (log_softmax).",
@@ -111,15 +111,15 @@ TELL = {
     ),
     "sum-without-exp": (
         "You divide the scores by their sum without taking exp first.",
-        "exp makes every score positive; only then can they be shares.",
+        "exp makes every score positive. Only then can they be shares of one.",
     ),
     "softmax-twice": (
         "The softmax is taken twice, which flattens the weights.",
-        "Apply it once; softmax of a softmax is nearly uniform.",
+        "Apply it only once: the softmax of a softmax is nearly uniform.",
     ),
     "negative-scores": (
         "Your scores have the wrong sign: the best match gets the least weight.",
-        "Nearby vectors have a large dot product. Keep its sign.",
+        "Similar vectors have a large dot product. Keep its sign.",
     ),
     "mean-pooling": (
         "Every source position gets the same weight: this is mean pooling.",
