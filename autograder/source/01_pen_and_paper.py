@@ -13,10 +13,10 @@
 #
 # After this notebook you can
 # - compute attention by hand, for one query and for a whole sequence, and read two heads,
-# - say what each of Q, K and V does, because you moved it,
-# - build a query that copies a value or averages two, and say why several heads help.
+# - explain what each of Q, K and V does, because you have moved it,
+# - build a query that copies one value or averages two, and explain why several heads help.
 #
-# Take a sheet of paper. A pocket calculator, or a Python cell, may do the arithmetic.
+# Take a sheet of paper. You may leave the arithmetic to a pocket calculator or a Python cell.
 
 # %% tags=["setup"]
 import math
@@ -27,8 +27,8 @@ from course_utils import check, ready
 from course_utils.by_hand import practice
 
 # %% [markdown]
-# **The numbers.** All matrices of this notebook come from `given`. Run the cell. If it asks for
-# your id, put it between the quotes and run the cell again; otherwise leave `student_id` empty.
+# **The numbers.** All matrices in this notebook come from `given`. Run the cell. If it asks for
+# your id, put it between the quotes and run the cell again. Otherwise leave `student_id` empty.
 
 # %%
 student_id = ""
@@ -38,8 +38,8 @@ given = practice.my_numbers(student_id)
 # ## 1 One query
 #
 # Attention answers a question with a weighted average. The **query** is the question. Each
-# candidate has a **key**, which says how well it fits, and a **value**, which is what you get.
-# In this first section the rows of a matrix X are keys and values at once.
+# candidate has a **key**, which is compared with the query, and a **value**, which is what you get.
+# In this first section, the rows of a matrix X serve as both keys and values.
 
 # %%
 from course_utils.figures.pen_and_paper import one_query
@@ -49,8 +49,8 @@ one_query()
 # %% [markdown]
 # ### Drag it first
 #
-# Drag the query towards a key and then further out in the same direction: which weight grows, and
-# where does the output go? Then solve the first two challenges, *Copy* and *Average*, before you
+# Drag the query towards a key, then further out in the same direction. Which weight grows, and
+# where does the output go? Solve the first two challenges, *Copy* and *Average*, before you
 # compute anything.
 
 # %%
@@ -59,11 +59,11 @@ from course_utils import playground
 playground.show()
 
 # %% [markdown]
-# ### The loop first
+# ### Loops first
 #
-# A small example: three rows of size 2, and a query. Three steps.
+# Here is a small example: three rows of size 2 and a query. Attention takes three steps.
 #
-# **Scores.** The dot product of the query with each row, divided by $\sqrt d$. Here $d = 2$.
+# **Scores.** Take the dot product of the query with each row and divide it by $\sqrt d$. Here $d = 2$.
 
 # %%
 rows = [[1.0, 2.0], [3.0, 0.0], [-1.0, 1.0]]
@@ -78,7 +78,8 @@ for row in rows:
 small_scores
 
 # %% [markdown]
-# **Weights.** The softmax: $\alpha_s = \exp(z_s) / \sum_r \exp(z_r)$. They are positive and sum to one.
+# **Weights.** Apply the softmax, $\alpha_s = \exp(z_s) / \sum_r \exp(z_r)$, where $z_s$ is the score of row
+# $s$. The weights are positive and sum to one.
 
 # %%
 powers = [math.exp(z) for z in small_scores]
@@ -86,13 +87,13 @@ small_weights = [power / sum(powers) for power in powers]
 small_weights
 
 # %% [markdown]
-# **Output.** The sum of the rows, each times its weight.
+# **Output.** Multiply each row by its weight and add them up.
 
 # %%
 [sum(p * row[c] for p, row in zip(small_weights, rows)) for c in range(2)]
 
 # %% [markdown]
-# The same with tensors, one line per step:
+# The same with tensors takes one line per step:
 
 # %%
 R, r = torch.tensor(rows), torch.tensor(query)
@@ -110,9 +111,9 @@ p @ R
 practice.show(X=given.X, q=given.q)
 
 # %% [markdown]
-# Put a number in each place, to three decimals: the scaled scores, the probabilities, and the
-# output. (Vectors are written as rows here.) Leave the three dots where a number is still missing;
-# the rest is checked all the same.
+# Fill in each number to three decimals: the scaled scores, the weights (called `probabilities`
+# here) and the output. Vectors are written as rows. Where a number is still missing, leave the three
+# dots; the rest is checked all the same.
 
 # %% nbgrader={"grade_id": "single-query-numbers", "solution": true}
 scores = [..., ..., ..., ...]
@@ -136,15 +137,15 @@ result.points
 # %% [markdown]
 # ### Now move it
 #
-# The editor holds the small example: `Q` is the query, `K` and `V` are both the three rows. Change
-# a number, press Enter, and watch the chain: scores, scaled, softmax, output.
+# The editor holds the small example: `Q` is the query, and `K` and `V` are both the three rows. Change
+# a number, press Enter, and follow the chain: scores, scaled scores, softmax, output.
 #
 # 1. Which row gets most of the weight? How could you make another row win?
-# 2. Multiply the query by 10. What becomes of the weights? Then set it to zeros.
-# 3. Change a number of `K`: the weights move. Undo. Change a number of `V`: they don't. Why?
+# 2. Multiply the query by 10. What happens to the weights? Then set it to zeros.
+# 3. Change a number in `K`: the weights move. Undo that, and change a number in `V`: they don't. Why?
 #
-# The exercise's matrices are in the menu *Start from*, to compare step by step once you have your
-# own answer.
+# Once you have your own answer to the exercise, choose its matrices from the menu *Start from* and
+# compare step by step.
 
 # %%
 from course_utils.widgets import attention_editor
@@ -154,10 +155,10 @@ attention_editor(Q=[query], K=rows, V=rows)
 # %% [markdown]
 # ### Why divide by $\sqrt d$?
 #
-# Long vectors have large dot products. If all entries of both vectors are independent, with mean 0
-# and variance 1, the dot product has the standard deviation $\sqrt d$. Large scores make the softmax
-# nearly hard, and its gradient with respect to the scores nearly zero. Untick *divide by √d* and let
-# $d$ grow. Watch the weights, then the gradient.
+# Long vectors have large dot products. If the entries of both vectors are independent, with mean 0
+# and variance 1, their dot product has a standard deviation of $\sqrt d$. Large scores make the softmax
+# nearly all-or-nothing, and its gradient with respect to the scores almost vanishes. Untick *divide by
+# √d* and let $d$ grow. Watch the weights, then the gradient.
 
 # %%
 from course_utils.widgets import softmax_explorer
@@ -167,14 +168,14 @@ softmax_explorer(size=64)
 # %% [markdown]
 # ## 2 Self-attention
 #
-# Now every token asks. Three matrices make a query, a key and a value from each row of $X$:
+# Now every token asks a question. Three matrices turn each row of $X$ into a query, a key and a value:
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
 # $$P = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt d}\right) \qquad Z = P V$$
 #
 # Row $i$ of $P$ belongs to query $i$. The softmax runs along the row, over the keys, so **each row
-# sums to one**. And $d$ is the size of queries and keys: the number of columns of $Q$.
+# sums to one**. The size $d$ is that of the queries and keys: the number of columns of $Q$.
 
 # %%
 from course_utils.figures.transformer import self_attention_diagram
@@ -186,21 +187,21 @@ self_attention_diagram()
 #
 # {{exercise self-attention-numbers}}
 #
-# The same tokens as before, with these matrices:
+# The tokens are the same as before, with these matrices:
 
 # %%
 practice.show(X=given.X, W_Q=given.W_Q, W_K=given.W_K, W_V=given.W_V)
 
 # %% [markdown]
-# Keys and values are worked out for you; check one number of each, to see where it comes from:
+# The keys and values are worked out for you. Check one number of each to see where it comes from:
 
 # %%
 X = torch.tensor(given.X)
 practice.show(K=X @ torch.tensor(given.W_K), V=X @ torch.tensor(given.W_V))
 
 # %% [markdown]
-# Choose **two** tokens. For each, fill in its row of $Q$, then of $P$, then of $Z$, and leave the dots in
-# the other rows. Check $Q$ before you go on. Write very small probabilities as 0.
+# Choose **two** tokens. For each of them, fill in its row of $Q$, then of $P$, then of $Z$, and leave the
+# dots in the other rows. Check $Q$ before you go on. Write very small probabilities as 0.
 
 # %% nbgrader={"grade_id": "self-attention-numbers", "solution": true}
 Q = [[..., ...], [..., ...], [..., ...], [..., ...]]
@@ -224,8 +225,8 @@ result.points
 # %% [markdown]
 # ### The attention map
 #
-# A map of all of $P$: a row for each query, a column for each key. Find your two rows. Which token do
-# most look at? Which one looks somewhere else?
+# This is a map of the whole of $P$, with a row for each query and a column for each key. Find your two
+# rows. Which token do most of the others look at? Which one looks somewhere else?
 
 # %%
 from course_utils.widgets import attention_map
@@ -237,16 +238,16 @@ if ready("self-attention-numbers"):
         all_rows = torch.softmax(queries @ keys.T / math.sqrt(2), dim=-1)
         display(attention_map(all_rows, tokens, tokens, title="P of head 1"))
     else:
-        print("The map appears here when your numbers are right.")
+        print("The map appears here once your numbers are right.")
 
 # %% [markdown]
 # ### Now move it
 #
 # Here are fresh numbers for X and the three matrices.
 #
-# 1. Find the token that most others look at. Which of its numbers makes it so?
-# 2. Choose **Q, K, V directly** to edit queries, keys and values themselves.
-# 3. Try a **causal mask**: no token may look at a later one. What must the first row of the
+# 1. Find the token that most of the others look at. Which of its numbers is the reason?
+# 2. Choose **Q, K, V directly** to edit the queries, keys and values themselves.
+# 3. Try a **causal mask**, with which no token may look at a later one. What must the first row of the
 #    weights be, whatever the numbers are?
 
 # %%
@@ -256,12 +257,12 @@ attention_editor(X=fresh.X, W_Q=fresh.W_Q, W_K=fresh.W_K, W_V=fresh.W_V)
 # %% [markdown]
 # ## 3 The same, with columns
 #
-# Many texts write vectors as **columns** and put the matrix on the left: $q = A_q h$. The task below
-# does too; it is from @[eecs182-discussion]. This notebook
-# otherwise writes **rows**, $q = x W_Q$. The two say the same when $W_Q = A_q^\top$. Nothing is
-# deep about it, but mix them up and every score is wrong.
+# Many texts write vectors as **columns** and put the matrix on the left: $q = A_q h$. So does the next
+# task, which comes from @[eecs182-discussion]. Elsewhere this notebook writes **rows**: $q = x W_Q$. The
+# two agree when $W_Q = A_q^\top$. There is nothing deep about it, but if you mix them up, every score
+# is wrong.
 #
-# Three hidden states $h_1, h_2, h_3$ of a network. At step 2, self-attention makes a new state
+# Take three hidden states $h_1, h_2, h_3$ of a network. At step 2, self-attention computes a new state
 # $h'_2$:
 
 # %%
@@ -274,16 +275,16 @@ one_step()
 #
 # {{exercise qkv-mechanics}}
 #
-# $q_i = A_q h_i$, $k_i = A_k h_i$, $v_i = A_v h_i$, with columns. The matrix `h` below holds $h_1$,
-# $h_2$, $h_3$ as its rows, to save space.
+# With columns, $q_i = A_q h_i$, $k_i = A_k h_i$ and $v_i = A_v h_i$. To save space, the matrix `h` below
+# holds $h_1$, $h_2$ and $h_3$ as its rows.
 
 # %%
 practice.show(h=given.h, A_q=given.A_q, A_k=given.A_k, A_v=given.A_v)
 
 # %% [markdown]
-# 1. `raw_scores`: $q_2^\top k_1$, $q_2^\top k_2$, $q_2^\top k_3$, without a scale.
-# 2. `argmax_output`: suppose **argmax** replaces the softmax: the largest score gets
-#    weight 1, the others 0. What is $h'_2$?
+# 1. `raw_scores`: $q_2^\top k_1$, $q_2^\top k_2$ and $q_2^\top k_3$, not scaled.
+# 2. `argmax_output`: suppose **argmax** replaces the softmax, so that the largest score gets
+#    weight 1 and the others 0. What is $h'_2$?
 
 # %% nbgrader={"grade_id": "qkv-mechanics", "solution": true}
 raw_scores = [..., ..., ...]
@@ -303,9 +304,9 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The editor multiplies rows, so it gets the **transposed** matrices. These are fresh numbers again;
-# work out one score with columns, and find it in row 2. Then switch from argmax to softmax, and the
-# scale on and off: with scores this large, does it matter? What temperature would?
+# The editor multiplies rows, so it is given the **transposed** matrices. The numbers are fresh again.
+# Work out one score with columns and find it in row 2. Then switch from argmax to softmax, and turn the
+# scale on and off. With scores this large, does the scale matter? What temperature would?
 
 # %%
 attention_editor(
@@ -317,8 +318,8 @@ attention_editor(
 #
 # {{exercise qkv-equation}}
 #
-# Write out what the drawing above does, as equations with the softmax in its place:
-# $h'_2 = \mathrm{SelfAttention}(h_1, h_2, h_3) = \;?$ You may name what comes in between.
+# Write what the drawing above does as equations, with the softmax in its place:
+# $h'_2 = \mathrm{SelfAttention}(h_1, h_2, h_3) = \;?$ You may give names to intermediate results.
 
 # %% [markdown] nbgrader={"grade_id": "qkv-equation", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
@@ -331,17 +332,17 @@ attention_editor(
 #
 # === BEGIN MARK SCHEME ===
 # - 0.5: the weights are a softmax over the three scores $q_2^\top k_i$ (dividing by $\sqrt 2$ is
-#   fine too, if it is said).
+#   fine too, if the answer says so).
 # - 0.5: the output is the sum of the values, each times its weight.
 #
-# No points are lost for notation, or for not writing out the projections.
+# Take nothing off for notation, or for projections that are not written out.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ## 4 Two heads
 #
-# One softmax gives one set of weights for each query. A second **head** looks a second time, with
-# other matrices. The outputs are joined side by side, and $W_O$ mixes them.
+# One softmax gives one set of weights per query. A second **head** takes a second look, with
+# matrices of its own. The outputs of the heads are joined side by side, and $W_O$ mixes them.
 
 # %%
 from course_utils.figures.pen_and_paper import two_heads
@@ -349,9 +350,9 @@ from course_utils.figures.pen_and_paper import two_heads
 two_heads()
 
 # %% [markdown]
-# Keep head 1 of section 2. In head 2, $W_Q$, $W_K$ and $W_V$ are all ones, so every column of $Q_2$,
-# $K_2$ and $V_2$ is the sum of a row of $X$. The whole computation, with
-# $Z_\text{total} = [Z_1, Z_2]\, W_O$:
+# Head 1 is the one from section 2. In head 2, all entries of $W_Q$, $W_K$ and $W_V$ are ones, so every
+# column of $Q_2$, $K_2$ and $V_2$ contains the sums of the rows of $X$. Here is the whole computation,
+# with $Z_\text{total} = [Z_1, Z_2]\, W_O$:
 
 # %%
 W_O = torch.tensor(given.W_O)
@@ -368,16 +369,17 @@ practice.show(Z_1=joined[0], Z_2=joined[1])
 practice.show(W_O=W_O, Z_total=Z_total)
 
 # %% [markdown]
-# Two heads, two maps. In head 2 a score is proportional to the product of two sums. It is large when
-# both sums are large and **have the same sign**, and negative when the signs differ. Work out the sum
-# of each row of X, and predict which token looks at which before you run the cell.
+# Two heads give two maps. In head 2, a score is proportional to the product of two row sums. It is large
+# and positive when both sums are far from zero and **have the same sign**, and negative when their signs
+# differ. Work out the sum of each row of X, and predict which token looks at which before you run the
+# cell.
 
 # %%
 attention_map(torch.stack(maps), tokens, tokens, ["head 1", "head 2"], head=-2)
 
 # %% [markdown]
-# Two heads to move: give head 2 other matrices than ones. Then find a $W_O$ that ignores head 2.
-# (This is the middle of the notebook, and a good place for a break. Save it first.)
+# Now you have two heads to move. Give head 2 matrices other than ones. Then find a $W_O$ that ignores
+# head 2. (This is the middle of the notebook and a good place for a break. Save your work first.)
 
 # %%
 names = ("X", "W_Q", "W_K", "W_V", "W_Q2", "W_K2", "W_V2", "W_O")
@@ -386,7 +388,7 @@ attention_editor(**{name: getattr(fresh, name) for name in names})
 # %% [markdown]
 # ## 5 Without multiplying matrices
 #
-# Matrices hide what happens to *one* token. Write it out with vectors. For query $i$ and key $j$:
+# Matrices hide what happens to *one* token, so let's write it out with vectors. For query $i$ and key $j$:
 #
 # $$z_{ij} = \frac{q_i \cdot k_j}{\sqrt d} \qquad
 # \alpha_{ij} = \frac{\exp(z_{ij})}{\sum_{r=1}^{L} \exp(z_{ir})} \qquad
@@ -396,9 +398,9 @@ attention_editor(**{name: getattr(fresh, name) for name in names})
 #
 # {{exercise attention-by-hand}}
 #
-# `Q` and `K` have the shape `[L, d]`, `V` has `[L, dv]`; all are tensors. Return a tensor
-# `[L, dv]`. Use loops, dot products, and products of a vector with a matrix. **No two matrices may
-# be multiplied with each other**: the check watches the shapes that reach PyTorch's operators, so
+# `Q` and `K` are tensors of shape `[L, d]`, and `V` is one of shape `[L, dv]`. Return a tensor
+# `[L, dv]`. You may use loops, dot products, and products of a vector with a matrix. **Never multiply
+# two matrices with each other**: the check watches the shapes that reach PyTorch's operators, so
 # `einsum` and clever broadcasting count too.
 
 
@@ -425,7 +427,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The same, with matrices. Do the numbers agree?
+# Here is the same with matrices. Do the numbers agree?
 
 # %%
 if ready("attention-by-hand"):
@@ -434,10 +436,10 @@ if ready("attention-by-hand"):
     print("the same:", torch.allclose(attention_by_hand(A, B, C), by_matrices, atol=1e-5))
 
 # %% [markdown]
-# **With heads.** Each head $h$ has its own matrices, and a token is a row, so it is on the left:
-# $q_i^{(h)} = x_i W_Q^{(h)}$, and so on. The loops above run once per head. Only the end is new: the
-# outputs of one token are joined, and one $W_O$ mixes them, $[\,o_i^{(1)}, \ldots,
-# o_i^{(H)}\,]\, W_O$. With your function on the two heads of section 4:
+# **With heads.** Each head $h$ has its own matrices. A token is a row, so it goes on the left:
+# $q_i^{(h)} = x_i W_Q^{(h)}$, and likewise for keys and values. The loops above run once per head. Only
+# the last step is new: the outputs for one token are joined and mixed by a single $W_O$, as
+# $[\,o_i^{(1)}, \ldots, o_i^{(H)}\,]\, W_O$. This is your function on the two heads of section 4:
 
 # %%
 if ready("attention-by-hand"):
@@ -449,10 +451,9 @@ if ready("attention-by-hand"):
 # %% [markdown]
 # ## 6 What a query can do
 #
-# Now the other way round: the keys are fixed, and you choose the query. (The four tasks follow
-# @[cs224n].) There are $m$ keys of size
-# $d$. They are **orthonormal**: each has length 1, and $k_i \cdot k_j = 0$ for $i \neq j$. With the
-# weights $\alpha$ and the output $o$:
+# Let's turn the problem around: the keys are fixed, and you choose the query. (The four tasks follow
+# @[cs224n].) There are $m$ keys of size $d$. They are **orthonormal**: each has length 1, and
+# $k_i \cdot k_j = 0$ for $i \neq j$. The weights $\alpha$ and the output $o$ are
 #
 # $$\alpha_i = \frac{\exp(q \cdot k_i / \sqrt d)}{\sum_j \exp(q \cdot k_j / \sqrt d)} \qquad
 # o = \sum_i \alpha_i v_i$$
@@ -460,16 +461,16 @@ if ready("attention-by-hand"):
 # ### 6.1 Copying
 #
 # When is $o \approx v_j$? Find out in the editor before you write it down. Only `Q` can be changed.
-# The distance to the goal is shown below the matrices. Once it is solved, a line to copy appears
-# there too: you will need it in section 7.
+# The distance to the goal is shown below the matrices. Once you have solved the challenge, a line to copy
+# appears there too. Keep it for section 7.
 
 # %%
 copy_editor = attention_editor(challenge="copy-one")
 copy_editor
 
 # %% [markdown]
-# What did you do? These are the dot products of your first query with the four keys, as the editor
-# has them now. Run the cell again when you have solved the challenge, and finish the sentence: the
+# What did you do? These are the dot products of your first query with the four keys, as they are in the
+# editor now. Run the cell again once you have solved the challenge, and complete the sentence: the
 # output is close to $v_j$ when $q \cdot k_j$ is …
 
 # %%
@@ -481,15 +482,16 @@ state = copy_editor.result()
 #
 # {{exercise copy-query}}
 #
-# Return a query, of shape `[d]`, with which attention gives back the value of `keys[j]`, to within
-# 0.01. `j` counts from 0. **Any** query that does it is right. The check tries 4, 16 and 200 keys.
+# Return a query of shape `[d]` with which attention returns the value that belongs to `keys[j]`, to
+# within 0.01. `j` counts from 0. **Any** query that does this is right. The check tries 4, 16 and 200
+# keys.
 
 
 # %% nbgrader={"grade_id": "copy-query", "solution": true}
 def copy_query(keys, j):
-    """A query whose output is (nearly) the value that belongs to keys[j]."""
+    """A query for which the output is (nearly) the value that belongs to keys[j]."""
     ### BEGIN SOLUTION
-    # Only k_j has a dot product with this query. The factor makes its score 100.
+    # Only k_j has a nonzero dot product with this query. The factor makes its score 100.
     return 100 * math.sqrt(keys.shape[1]) * keys[j]
     ### END SOLUTION
 
@@ -506,7 +508,7 @@ result.points
 # %% [markdown]
 # ### How long is long enough?
 #
-# The direction of a query decides *which* key wins. Its length decides by *how much*. If the right
+# The direction of a query decides *which* key wins, and its length decides by *how much*. If the right
 # key has the score $z$ and the $m - 1$ others have 0, its weight is $\exp(z) / (\exp(z) + m - 1)$. So $z$
 # has to be well above $\ln m$:
 
@@ -516,14 +518,14 @@ for m in (4, 16, 200):
     print(f"m = {m:3}, ln m = {math.log(m):.1f}:", "  ".join(f"{share:.3f}" for share in shares))
 
 # %% [markdown]
-# The columns are $z = 0.5, 1, 5, 10, 20$. A query of length 1 has $z \le 1/\sqrt d$: it can't point
-# anywhere, however right its direction is. So a query needs a constant: $q = c\,k_j$ has the score
-# $z = c / \sqrt d$.
+# The columns are $z = 0.5, 1, 5, 10, 20$. A query of length 1 has $z \le 1/\sqrt d$, which is too little
+# to single out a key, even in exactly the right direction. So a query needs a large factor:
+# $q = c\,k_j$ has the score $z = c / \sqrt d$.
 
 # %% [markdown]
 # ### 6.2 The average of two
 #
-# The next goal: the mean of $v_1$ and $v_3$, in row 2. What must be true of the two scores?
+# The next goal is the mean of $v_1$ and $v_3$, in row 2. What must be true of the two scores?
 
 # %%
 average_editor = attention_editor(challenge="average-two")
@@ -534,13 +536,13 @@ average_editor
 #
 # {{exercise average-query}}
 #
-# Return a query with which the output is $\frac12 (v_a + v_b)$, to within 0.01, for the keys
-# `keys[a]` and `keys[b]`. Mind its length.
+# Return a query with which the output is $\frac12 (v_a + v_b)$, to within 0.01, where $v_a$ and $v_b$
+# belong to `keys[a]` and `keys[b]`. Make sure that it is long enough.
 
 
 # %% nbgrader={"grade_id": "average-query", "solution": true}
 def average_query(keys, a, b):
-    """A query whose output is (nearly) the mean of the values of keys[a] and keys[b]."""
+    """A query for which the output is (nearly) the mean of the values of keys[a] and keys[b]."""
     ### BEGIN SOLUTION
     return 100 * math.sqrt(keys.shape[1]) * (keys[a] + keys[b])
     ### END SOLUTION
@@ -558,13 +560,13 @@ result.points
 # %% [markdown]
 # ### 6.3 Noise
 #
-# Real keys are not that tidy. Say each key is its direction $\mu_i$ times a random factor:
-# $k_i = \lambda_i \mu_i$, where $\lambda_i$ has the mean 1 and the variance $\beta$. The directions
+# Real keys are not that tidy. Suppose that each key is its direction $\mu_i$ times a random factor,
+# $k_i = \lambda_i \mu_i$, where $\lambda_i$ has mean 1 and variance $\beta$. The directions
 # $\mu_i$ are orthonormal. You build the query from the directions, as before:
 # $q = c\,(\mu_a + \mu_b)$.
 #
-# Below, your `average_query` meets 300 draws of the noise, with $\beta = 0.05$. The values are
-# chosen so that you can see them: $v_a = (1, 0)$, $v_b = (0, 1)$, all others are 0. Guess first:
+# Below, your `average_query` faces 300 draws of the noise, with $\beta = 0.05$. The values are
+# chosen to make the effect visible: $v_a = (1, 0)$, $v_b = (0, 1)$, and all others are 0. Guess first:
 # where will the points lie?
 
 # %%
@@ -583,7 +585,7 @@ if ready("average-query"):
 #
 # {{exercise noisy-average}}
 #
-# With $q = c\,(\mu_a + \mu_b)$ and $k_i = \lambda_i \mu_i$:
+# Let $q = c\,(\mu_a + \mu_b)$ and $k_i = \lambda_i \mu_i$.
 # 1. Derive $q \cdot k_a$ and $q \cdot k_b$ in terms of $c$ and the $\lambda$s.
 # 2. Describe how the output changes when the $\lambda$s are drawn again and again.
 # 3. What changes if the query is built from the noisy keys themselves, $q = c\,(k_a + k_b)$?
@@ -591,30 +593,31 @@ if ready("average-query"):
 # %% [markdown] nbgrader={"grade_id": "noisy-average", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
 # 1. $q \cdot k_a = c\,(\mu_a + \mu_b) \cdot \lambda_a \mu_a = c\,\lambda_a$, because
-#    $\mu_a \cdot \mu_a = 1$ and $\mu_b \cdot \mu_a = 0$. In the same way $q \cdot k_b = c\,\lambda_b$.
+#    $\mu_a \cdot \mu_a = 1$ and $\mu_b \cdot \mu_a = 0$. In the same way, $q \cdot k_b = c\,\lambda_b$.
 #    All other scores are 0.
-# 2. The ratio of the two weights is $\exp(c\,(\lambda_a - \lambda_b)/\sqrt d)$. As $c$ must be large, a
-#    small difference of the two factors is enough to give nearly all the weight to the larger.
-#    From draw to draw the output jumps between close to $v_a$ and close to $v_b$; it is rarely near
-#    their mean, though the mean over many draws is. A factor below zero gives that key less weight
-#    than the keys we don't want.
-# 3. Then $q \cdot k_a = c\,\lambda_a^2$ and $q \cdot k_b = c\,\lambda_b^2$, with the mean
-#    $c\,(1 + \beta)$. The squares differ more than the factors do, so the output is no steadier; but
-#    a negative factor does no harm here.
+# 2. The ratio of the two weights is $\exp(c\,(\lambda_a - \lambda_b)/\sqrt d)$. Since $c$ must be large, a
+#    small difference between the two factors is enough to give nearly all the weight to the larger one.
+#    From draw to draw the output jumps between points close to $v_a$ and points close to $v_b$. It is
+#    rarely near their mean, although its average over many draws is. A factor below zero gives that key
+#    less weight than the keys we don't want.
+# 3. Then $q \cdot k_a = c\,\lambda_a^2$ and $q \cdot k_b = c\,\lambda_b^2$, both with mean
+#    $c\,(1 + \beta)$. The squares differ more than the factors do, so the output is no steadier. But
+#    a negative factor now does no harm.
 # ### END SOLUTION
 #
 # === BEGIN MARK SCHEME ===
-# - 1: $q \cdot k_a = c\lambda_a$ and $q \cdot k_b = c\lambda_b$ with the reason (orthonormal
-#   directions). A missing $c$ costs nothing if it is said to be 1 or left out on purpose.
-# - 0.5: the output swings between $v_a$ and $v_b$ (or: the softmax amplifies the difference of the
-#   factors). "It varies" alone is not enough.
-# - 0.5: with the noisy keys it is $c\lambda_a^2$; its mean $c(1 + \beta)$ is not asked for.
+# - 1: $q \cdot k_a = c\lambda_a$ and $q \cdot k_b = c\lambda_b$, with the reason (orthonormal
+#   directions). Accept a missing $c$ if the answer sets it to 1 or leaves it out on purpose.
+# - 0.5: the output swings between $v_a$ and $v_b$ (or: the softmax amplifies the difference between
+#   the factors). "It varies" alone is not enough.
+# - 0.5: with the noisy keys it is $c\lambda_a^2$. Its mean, $c(1 + \beta)$, is not required.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ### 6.4 Two heads against the noise
 #
-# Two heads, two queries: $o = \frac12 (o_1 + o_2)$. The keys are as noisy as before. Try it first.
+# Two heads have two queries, and the output is the mean of theirs: $o = \frac12 (o_1 + o_2)$. The keys are
+# as noisy as before. Try it in the editor first.
 
 # %%
 noise_editor = attention_editor(challenge="two-heads-noise")
@@ -625,8 +628,8 @@ noise_editor
 #
 # {{exercise two-head-queries}}
 #
-# Return two queries, built from the `directions` $\mu_i$, so that the mean of the two heads stays at
-# $\frac12 (v_a + v_b)$ in every draw. In the check the variance is 0.1, and no factor is below 0.25.
+# Return two queries, built from the `directions` $\mu_i$, such that the mean of the two heads stays at
+# $\frac12 (v_a + v_b)$ in every draw. In the check, the variance is 0.1 and no factor is below 0.25.
 
 
 # %% nbgrader={"grade_id": "two-head-queries", "solution": true}
@@ -648,7 +651,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# One head against two, on the same draws:
+# Here is one head against two, on the same draws:
 
 # %%
 if ready("average-query", "two-head-queries"):
@@ -656,10 +659,10 @@ if ready("average-query", "two-head-queries"):
     display(spread_plot({"one head": one_head, "two heads": two}))
 
 # %% [markdown]
-# Each head has one key to find. Noise changes how sure it is, not what it finds.
+# Each head has only one key to find. Noise changes how sure the head is, not what it finds.
 #
-# There is a limit. With more noise some factors fall **below zero**. Then $q_1 \cdot k_a = c\lambda_a$
-# is negative, and head 1 gives its weight to any key but $k_a$. With $\beta = 0.5$, about one factor
+# There is a limit. With more noise, some factors fall **below zero**. Then $q_1 \cdot k_a = c\lambda_a$
+# is negative, and head 1 gives its weight to every key except $k_a$. With $\beta = 0.5$, about one factor
 # in thirteen is negative:
 
 # %%
@@ -674,32 +677,32 @@ if ready("average-query", "two-head-queries"):
 #
 # {{exercise why-several-heads}}
 #
-# A layer of a transformer has several heads. What does that give which one head can't easily do?
-# (A hint: why does a convolutional layer have more than one filter?)
+# A transformer layer has several heads. What can they do that one head can't easily do?
+# (Hint: why does a convolutional layer have more than one filter?)
 
 # %% [markdown] nbgrader={"grade_id": "why-several-heads", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# One softmax gives one set of weights for each query, and it favours the largest score: what is
-# slightly weaker is nearly lost. Several heads have separate projections, so each can look for
-# another feature, at other places, as the filters of a convolutional layer each find another
-# pattern; each head can reach over the whole sequence. What they find is joined side by side, and W_O
-# combines it. As the noisy average shows, one head that must serve two ends is fragile; two heads
-# with one end each are not.
+# One softmax gives one set of weights per query, and it favours the largest score: anything slightly
+# weaker is nearly lost. Several heads have separate projections, so each can look for a different
+# feature in different places, just as each filter of a convolutional layer finds a different
+# pattern, except that a head can reach across the whole sequence. The results are joined side by side, and
+# W_O combines them. As the noisy average shows, one head that has to serve two purposes is fragile, while
+# two heads with one purpose each are not.
 # ### END SOLUTION
 #
 # === BEGIN MARK SCHEME ===
 # - 0.5: different heads attend to different features or places at once, each with its own
 #   projections (or the comparison with several filters, explained).
-# - 0.5: why one head is not enough: its one softmax amplifies the strongest and mutes the rest, or
-#   averages what should be kept apart, or is fragile under noise.
+# - 0.5: why one head is not enough: its single softmax amplifies the strongest score and mutes the rest,
+#   or averages what should be kept apart, or is fragile under noise.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ## 7 Eight challenges
 #
-# Three of them you have met. The other five are in the menu *Challenge*. In each, one thing can be
-# changed, and the distance to the goal is shown as you change it. *Look one step back* and *A
-# running mean* show what notebooks 05 and 07 will need.
+# You have met three of them. The other five are in the menu *Challenge*. In each, you can change one
+# thing, and the editor shows the distance to the goal as you do. *Look one step back* and *A running
+# mean* prepare for notebooks 05 and 07.
 
 # %%
 challenge_editor = attention_editor(challenge="copy-everywhere")
@@ -710,10 +713,10 @@ challenge_editor
 #
 # {{exercise editor-challenges}}
 #
-# The editor has a line of code for each challenge that you solved in it, in the field *Copy to your
-# answer* (click into it, then Ctrl+A and Ctrl+C, or ⌘A and ⌘C). Paste the lines below, and those of
-# the editors in section 6. They hold your numbers and nothing else: **any** numbers that reach the
-# goal are right, and the check works out the distance itself. Each challenge counts the same.
+# For each challenge you solve, the editor has a line of code in the field *Copy to your answer* (click
+# into it, then press Ctrl+A and Ctrl+C, or ⌘A and ⌘C). Paste these lines below, together with those from
+# the editors in section 6. They contain your numbers and nothing else. **Any** numbers that reach the
+# goal are right, and the check works out the distance itself. All challenges count the same.
 
 # %% nbgrader={"grade_id": "editor-challenges", "solution": true}
 challenge_answers = {}
@@ -747,28 +750,28 @@ result.points
 # %% [markdown]
 # ## 8 Practise with fresh numbers
 #
-# The same questions with other matrices. Change the seed, and choose `"single-query"`,
-# `"self-attention"`, `"two-heads"` or `"columns"`. This is not graded.
+# These are the same questions with other matrices. Change the seed, and choose `"single-query"`,
+# `"self-attention"`, `"two-heads"` or `"columns"`. Nothing here is graded.
 
 # %%
 task = practice.practise("single-query", seed=1)
 task
 
 # %% [markdown]
-# Each call of `hint` goes further: first what to do, then the first number in full.
+# Each call of `hint` reveals more: first what to do, then the first number in full.
 
 # %%
 task.hint()
 task.hint()
 
 # %% [markdown]
-# Check what you have, as often as you like. One array at a time will do.
+# Check what you have as often as you like. You can check one array at a time.
 
 # %%
 task.check(scores=[0, 0, 0, 0])
 
 # %% [markdown]
-# For the whole way, step by step, take the `#` away:
+# To see the whole solution, step by step, remove the `#`:
 
 # %%
 # task.solution()
@@ -776,8 +779,9 @@ task.check(scores=[0, 0, 0, 0])
 # %% [markdown]
 # ## Summary
 #
-# - Scores compare the query with the keys, the softmax makes them weights, the weights mix the values.
-# - The scale $\sqrt d$ keeps the softmax soft. Each **row** of the map sums to one.
-# - Rows or columns: $xW$ and $A h$ are the same with $W = A^\top$.
-# - The direction of a query says where to look, its length how firmly.
-# - One head has one softmax; several heads can look for several things, and cope with more noise.
+# - Scores compare the query with the keys, the softmax turns them into weights, and the weights mix the
+#   values.
+# - Dividing by $\sqrt d$ keeps the softmax soft. Each **row** of the map sums to one.
+# - With rows or with columns: $xW$ and $A h$ are the same if $W = A^\top$.
+# - The direction of a query decides where it looks, and its length how firmly.
+# - One head has one softmax. Several heads can look for several things, and cope with more noise.
