@@ -34,9 +34,9 @@ def properties(shape: Shape, labels: tuple[str, ...], one_token: str) -> tuple[P
             seen = largest_product(e, label)
             if min(seen) > 1:
                 raise Wrong(
-                    f"A product of matrices is made: {seen[0]} rows meet {seen[1]} columns.",
-                    "Take one row at a time: a loop over the tokens, and inside it products of "
-                    "a vector with a matrix or with another vector.",
+                    f"Your code multiplies two matrices: {seen[0]} rows meet {seen[1]} columns.",
+                    "Take one row at a time: loop over the tokens, and inside the loop multiply a "
+                    "vector with a matrix or with another vector.",
                 )
 
     def one_token_works(e: Evidence) -> None:
@@ -44,7 +44,12 @@ def properties(shape: Shape, labels: tuple[str, ...], one_token: str) -> tuple[P
             (got,) = e.outputs(one_token, shape(e, one_token))
         except Wrong as wrong:
             raise Wrong(f"With one token: {wrong.message}", wrong.hint) from None
-        same(e.expected(one_token)["output"], got, e.tolerance(one_token), "With one token: wrong.")
+        same(
+            e.expected(one_token)["output"],
+            got,
+            e.tolerance(one_token),
+            "With one token, the output is wrong.",
+        )
 
     def unchanged(e: Evidence) -> None:
         label = labels[0]

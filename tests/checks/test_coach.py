@@ -37,7 +37,7 @@ def test_the_same_failure_gets_more_each_time_and_the_points_stay(capsys, tmp_pa
     pages, verdicts = zip(*(checked(NOT_DIVIDED, capsys, tmp_path) for _ in range(4)))
     assert "Where to look" not in pages[0] and "A smaller case" not in pages[0]
     assert "Where to look: The text under “Exercise: `weighted_average`” above the cell" in pages[1]
-    assert "Σᵢ wᵢ vᵢ / Σᵢ wᵢ" in pages[1] and "A smaller case" not in pages[1]
+    assert "Σₛ wₛ vₛ / Σₛ wₛ" in pages[1] and "A smaller case" not in pages[1]
     assert "Where to look" in pages[2] and "A smaller case: Weights 1 and 3" in pages[2]
     assert pages[3] == pages[2]
     assert len({verdict.points for verdict in verdicts}) == 1
@@ -59,7 +59,7 @@ def test_a_pass_forgets_the_failures_and_says_something_worth_knowing(capsys, tm
 @pytest.mark.parametrize(
     "body, line",
     [
-        ("torch.einsum('s,sd->d', weights, values) / weights.sum()", "einsum says it"),
+        ("torch.einsum('s,sd->d', weights, values) / weights.sum()", "einsum does it"),
         (
             "sum(values[i] * weights[i] for i in range(len(weights))) / weights.sum()",
             "Attention is",

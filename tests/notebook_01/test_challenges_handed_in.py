@@ -137,8 +137,8 @@ def test_each_challenge_counts_by_itself():
         ({"Q": None}, "is nothing"),
         ({"Q": [[1, 2], [3]]}, "different lengths"),
         ({"Q": [[1, 2, 3, 4]]}, "2 by 4"),
-        ({"Q": [[float("nan")] * 4] * 2}, "not from -1e+06 to 1e+06"),
-        ({"Q": [[1e308] * 4] * 2}, "not from -1e+06 to 1e+06"),
+        ({"Q": [[float("nan")] * 4] * 2}, "outside the range from -1e+06 to 1e+06"),
+        ({"Q": [[1e308] * 4] * 2}, "outside the range from -1e+06 to 1e+06"),
     ],
 )
 def test_odd_things_in_a_place_get_a_sentence_and_the_others_count(answer, says):

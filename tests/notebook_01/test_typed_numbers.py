@@ -99,7 +99,7 @@ def test_the_text_of_the_notebook_agrees_with_the_cell_that_asks_for_an_id():
     cells = release_notebook("01_pen_and_paper").cells
     (text,) = [c.source for c in cells if "**The numbers.**" in c.source]
     assert "If it asks for\nyour id, put it between the quotes" in text
-    assert "otherwise leave `student_id` empty" in text
+    assert "Otherwise leave `student_id` empty" in text
 
 
 def test_answers_to_other_numbers_are_flagged(own_numbers):

@@ -65,8 +65,8 @@ def weights_match(e: Evidence) -> None:
             read_weights(e, label),
             e.tolerance(label),
             "The weights are not the softmax of the dot products.",
-            "Take one sentence b: its scores are states[b] @ query[b], then softmax over them.",
-            ("sentence", "source position s"),
+            "Take one text b: its scores are states[b] @ query[b], then softmax over them.",
+            ("text", "source position s"),
         )
 
 
@@ -88,8 +88,8 @@ def context_matches(e: Evidence) -> None:
             context,
             e.tolerance(label),
             "The context is not the weighted sum of the states.",
-            "For one sentence: weights[b, 0] * states[b, 0] + weights[b, 1] * states[b, 1] + ...",
-            ("sentence", "component"),
+            "For one text b: weights[b, 0] * states[b, 0] + weights[b, 1] * states[b, 1] + ...",
+            ("text", "component"),
         )
 
 
@@ -132,62 +132,62 @@ exercise = Check(
         ),
         Misconception(
             "softmax-over-batch",
-            "Your softmax runs over the batch: weights of different sentences sum to one.",
-            "Sentences of a batch never meet. The source is the last axis: dim=-1.",
+            "Your softmax runs over the batch, so weights from different texts sum to one.",
+            "The texts of a batch should never mix. The source is the last axis: dim=-1.",
         ),
         Misconception(
             "scaled-by-sqrt-d",
-            "Your scores are divided by the square root of d; this exercise has no scale.",
-            "The scale comes in a later notebook. Here the dot products stay as they are.",
+            "Your scores are divided by the square root of d, but this exercise has no scale.",
+            "The scale comes in a later notebook. Leave the dot products as they are here.",
         ),
         Misconception(
             "scaled-by-d",
-            "Your scores are divided by d; this exercise has no scale.",
-            "A mean over components is a dot product divided by d: use the sum.",
+            "Your scores are divided by d, but this exercise has no scale.",
+            "A mean over the components is a dot product divided by d. Use the sum.",
         ),
         Misconception(
             "mean-pooling",
-            "Every state gets the same weight: this is a plain mean.",
+            "Every state gets the same weight, which is a plain mean.",
             "The weights should depend on how well the query matches each state.",
         ),
         Misconception(
             "argmax",
-            "Your weights pick the largest score alone instead of sharing by softmax.",
+            "Your weights pick only the largest score, instead of sharing as the softmax does.",
             "A hard choice has no gradient. Use the softmax.",
         ),
         Misconception(
             "raw-scores",
-            "You return the scores themselves; the softmax is missing.",
-            "Weights are softmax(scores): positive, and one in sum.",
+            "You return the scores themselves. The softmax is missing.",
+            "Weights are softmax(scores): they are positive and sum to one.",
         ),
         Misconception(
             "sigmoid",
-            "Your weights are sigmoids: each lies in 0 to 1, but they do not sum to one.",
+            "Your weights are sigmoids: each lies between 0 and 1, but they do not sum to one.",
             "Positions compete for attention: that is what the softmax does.",
         ),
         Misconception(
             "exp-without-sum",
-            "Your weights are exp(scores), but nothing divides them by their sum.",
-            "softmax(z)_s = exp(z_s) / sum of all exp(z).",
+            "Your weights are exp(scores), but you do not divide them by their sum.",
+            "The softmax is exp(z_s), divided by the sum of exp(z) over the source.",
         ),
         Misconception(
             "sum-without-exp",
-            "Your scores are divided by their sum; the exponential is missing.",
-            "softmax(z)_s = exp(z_s) / sum of all exp(z).",
+            "You divide the scores by their sum. The exponential is missing.",
+            "The softmax is exp(z_s), divided by the sum of exp(z) over the source.",
         ),
         Misconception(
             "softmax-twice",
             "The softmax is applied twice, which flattens the weights.",
-            "Once is enough.",
+            "Apply it only once.",
         ),
         Misconception(
             "negative-scores",
-            "Your scores have the wrong sign: the best match gets the least weight.",
-            "A good match has a large dot product. Keep its sign.",
+            "Your scores have the wrong sign, so the best match gets the smallest weight.",
+            "A good match has a large dot product, so keep its sign.",
         ),
         Misconception(
             "last-state-for-context",
-            "Your context is the last state alone: the bottleneck is back.",
+            "Your context is just the last state: the bottleneck is back.",
             "Multiply every state by its weight and add them up over the source.",
         ),
         Misconception(
@@ -197,28 +197,28 @@ exercise = Check(
         ),
         Misconception(
             "mean-state-for-context",
-            "Your context is the plain mean of the states; the weights are not used.",
+            "Your context is the plain mean of the states. It does not use the weights.",
             "Multiply every state by its weight and add them up over the source.",
         ),
         Misconception(
             "mean-for-sum",
             "Your context is divided by the source length: a mean, not a sum.",
-            "The weights already sum to one. Use sum over the source axis, not mean.",
+            "The weights already sum to one. Use the sum over the source axis, not the mean.",
         ),
         Misconception(
             "query-added",
             "The query is added to the context.",
-            "Return the weighted sum of the states alone; the readout joins it with the query.",
+            "Return only the weighted sum of the states. The readout joins it with the query.",
         ),
         Misconception(
             "scores-for-context",
-            "The context is made with the scores, not with the weights.",
+            "Your context uses the scores, not the weights.",
             "Take the softmax first, then the weighted sum.",
         ),
         Misconception(
             "context-keeps-an-axis",
             "The context keeps an axis of size one.",
-            "A query [B, 1, D] gives a context [B, 1, D]: take the axis out with squeeze(1).",
+            "A query [B, 1, D] gives a context [B, 1, D]. Remove the axis with squeeze(1).",
             lambda e: (
                 e.reply("main").arrays["out0"].squeeze().shape == (4, 3)
                 and e.reply("main").arrays["out0"].ndim == 3

@@ -49,18 +49,20 @@ exercise = Check(
         _named(
             "no-scale",
             "Your scores are not scaled: they should be divided by the square root of d.",
-            "d is the number of columns of K: K.shape[1] ** 0.5.",
+            "d is the size of one key: the number of columns of K.",
         ),
-        _named("scaled-by-d", "Your scores are divided by d, not by its square root.", "d ** 0.5"),
+        _named(
+            "scaled-by-d", "Your scores are divided by d, not by its square root.", "Scale by √d."
+        ),
         _named(
             "scale-of-length",
-            "You divided by the square root of the length; d is the size of one key.",
-            "K has the shape [L, d]: take K.shape[1].",
+            "You divided by the square root of the length, but d is the size of one key.",
+            "K has the shape [L, d], so d is its second size.",
         ),
         _named(
             "scale-of-value-size",
-            "You divided by the square root of the size of the values, not of the keys.",
-            "d is the size of the vectors whose dot product you take.",
+            "You divided by the square root of the size of the values, not that of the keys.",
+            "d is the size of the vectors that the dot product compares.",
         ),
         _named(
             "multiplied-by-sqrt-d",
@@ -79,38 +81,40 @@ exercise = Check(
         ),
         _named(
             "no-softmax",
-            "The scores themselves weigh the values; the softmax is missing.",
-            "exp of each score, divided by the sum over the keys.",
+            "You weight the values by the scores themselves. The softmax is missing.",
+            "Take exp of each score, and divide by the sum over the keys.",
         ),
         _named(
             "no-sum",
             "You take exp of the scores, but do not divide by their sum.",
-            "Divide by the sum over the keys l of exp(s_il).",
+            "For each query i, divide by the sum of exp(z_ir) over the keys r.",
         ),
         _named(
             "no-exp",
             "You divide the scores by their sum without taking exp first.",
-            "p_ij = exp(s_ij) / sum_l exp(s_il)",
+            "α_ij = exp(z_ij) / Σ_r exp(z_ir)",
         ),
         _named(
             "argmax",
-            "Each query takes the value of its best key alone: that is argmax.",
+            "Each query takes only the value of its best key. That is argmax.",
             "The softmax gives every key some weight.",
         ),
         _named(
             "mean",
-            "Every token gets the mean of all values: the weights are all the same.",
+            "Every token gets the mean of all values, because the weights are all the same.",
             "The weights should depend on the scores.",
         ),
         _named(
             "queries-keys-swapped",
             "Queries and keys are swapped: row i uses key i with every query.",
-            "s_ij = q_i . k_j: fix the query i, run over the keys j.",
+            "z_ij = q_i · k_j / √d: fix the query i, and run over the keys j.",
         ),
         _named(
-            "scores-of-queries", "Your scores compare queries with queries.", "s_ij = q_i . k_j"
+            "scores-of-queries",
+            "Your scores compare queries with queries.",
+            "z_ij = q_i · k_j / √d",
         ),
-        _named("scores-of-keys", "Your scores compare keys with keys.", "s_ij = q_i . k_j"),
+        _named("scores-of-keys", "Your scores compare keys with keys.", "z_ij = q_i · k_j / √d"),
         _named(
             "keys-values-swapped",
             "Keys and values are swapped.",
@@ -119,7 +123,7 @@ exercise = Check(
         ),
         _named(
             "keys-mixed",
-            "The weights mix the keys; they should mix the values.",
+            "Your weights mix the keys, but they should mix the values.",
             "The output is the weighted sum of the rows of V.",
             "square",
         ),

@@ -76,7 +76,7 @@ def weights_match(e: Evidence) -> None:
             e.tolerance(label),
             "The weights are not the softmax of the scores that `score` gives.",
             "scores = score(query, keys) is [B, S]; the softmax runs over its last axis.",
-            ("sentence", "source position s"),
+            ("text", "source position s"),
         )
 
 
@@ -87,8 +87,8 @@ def context_matches(e: Evidence) -> None:
             read(e, label)[0],
             e.tolerance(label),
             "The context is not the weighted sum of the values.",
-            "For one sentence: weights[b, 0] * values[b, 0] + weights[b, 1] * values[b, 1] + ...",
-            ("sentence", "component"),
+            "For one text b: weights[b, 0] * values[b, 0] + weights[b, 1] * values[b, 1] + ...",
+            ("text", "component"),
         )
 
 
@@ -118,7 +118,7 @@ def score_matches(sizes: Mapping[str, tuple[int, ...]], equation: str, hint: str
                 e.tolerance(label),
                 f"The scores are not {equation}.",
                 hint,
-                ("sentence", "source position s"),
+                ("text", "source position s"),
             )
 
     return holds
@@ -139,7 +139,11 @@ exercise = Check(
         Property(
             "dot_score is q · k_s",
             1,
-            score_matches(DOT, "q · k_s", "For one sentence: keys[b] @ query[b]. No scale."),
+            score_matches(
+                DOT,
+                "q · k_s",
+                "For one text b: the dot product of query[b] with each row of keys[b]. There is no scale.",
+            ),
         ),
         Property(
             "additive_score is v · tanh(W q + U k_s)",
@@ -147,7 +151,7 @@ exercise = Check(
             score_matches(
                 ADDITIVE,
                 "v · tanh(W q + U k_s)",
-                "query @ W.T is [B, A], keys @ U.T is [B, S, A]: the first needs an axis for s.",
+                "W q has the shape [B, A], and U k has [B, S, A]: the first needs an axis for s.",
             ),
         ),
         Property(
@@ -156,7 +160,7 @@ exercise = Check(
             score_matches(
                 LINEAR,
                 "w_s · q + b_s for the first S places",
-                "query @ W.T + b has a score for every place there can be; keep the first S.",
+                "W q + b has a score for each of the L places. Keep the first S.",
             ),
         ),
     ),
@@ -164,48 +168,48 @@ exercise = Check(
         changes_its_input(),
         Misconception(
             "score-ignored",
-            "Your attention takes the dot product, whatever `score` it is given.",
-            "Call the function: score(query, keys).",
+            "Your attention uses the dot product, whatever `score` it is given.",
+            "Call the function that comes in: score(query, keys).",
         ),
         Misconception(
             "softmax-over-batch",
-            "Your softmax runs over the batch: weights of different sentences sum to one.",
-            "Sentences of a batch never meet. The source is the last axis: dim=-1.",
+            "Your softmax runs over the batch, so weights from different texts sum to one.",
+            "The texts of a batch should never mix. The source is the last axis: dim=-1.",
         ),
         Misconception(
             "mean-pooling",
-            "Every state gets the same weight: this is a plain mean.",
+            "Every state gets the same weight, which is a plain mean.",
             "The weights should depend on the scores.",
         ),
         Misconception(
             "argmax",
-            "Your weights pick the largest score alone instead of sharing by softmax.",
+            "Your weights pick only the largest score, instead of sharing as the softmax does.",
             "A hard choice has no gradient. Use the softmax.",
         ),
         Misconception(
             "raw-scores",
-            "You use the scores themselves as weights; the softmax is missing.",
-            "Weights are softmax(scores): positive, and one in sum.",
+            "You use the scores themselves as weights. The softmax is missing.",
+            "Weights are softmax(scores): they are positive and sum to one.",
         ),
         Misconception(
             "sigmoid",
-            "Your weights are sigmoids: each lies in 0 to 1, but they do not sum to one.",
+            "Your weights are sigmoids: each lies between 0 and 1, but they do not sum to one.",
             "Positions compete for attention: that is what the softmax does.",
         ),
         Misconception(
             "exp-without-sum",
-            "Your weights are exp(scores), but nothing divides them by their sum.",
-            "softmax(z)_s = exp(z_s) / sum of all exp(z).",
+            "Your weights are exp(scores), but you do not divide them by their sum.",
+            "The softmax is exp(z_s), divided by the sum of exp(z) over the source.",
         ),
         Misconception(
             "softmax-twice",
             "The softmax is applied twice, which flattens the weights.",
-            "Once is enough.",
+            "Apply it only once.",
         ),
         Misconception(
             "keys-for-values",
-            "Your context is made of the keys; the values are not used.",
-            "Keys are compared, values are mixed.",
+            "Your context mixes the keys. It does not use the values.",
+            "Keys are compared with the query, and values are mixed.",
         ),
         Misconception(
             "best-value-for-context",
@@ -214,13 +218,13 @@ exercise = Check(
         ),
         Misconception(
             "mean-value-for-context",
-            "Your context is the plain mean of the values; the weights are not used.",
+            "Your context is the plain mean of the values. It does not use the weights.",
             "Multiply every value by its weight and add them up over the source.",
         ),
         Misconception(
             "mean-for-sum",
             "Your context is divided by the source length: a mean, not a sum.",
-            "The weights already sum to one. Use sum over the source axis, not mean.",
+            "The weights already sum to one. Use the sum over the source axis, not the mean.",
         ),
         Misconception(
             "outputs-swapped",
@@ -229,53 +233,53 @@ exercise = Check(
         ),
         Misconception(
             "scaled-by-sqrt-d",
-            "Your dot_score is divided by the square root of D; there is no scale here.",
-            "The scale comes in a later notebook. Here the dot products stay as they are.",
+            "Your dot_score is divided by the square root of D, but there is no scale here.",
+            "The scale comes in a later notebook. Leave the dot products as they are here.",
         ),
         Misconception(
             "scaled-by-d",
-            "Your dot_score is divided by D: a mean over components, not a sum.",
+            "Your dot_score is divided by D: it is a mean over the components, not a sum.",
             "A dot product is the sum of the products.",
         ),
         Misconception(
             "negative-dot",
-            "Your dot_score has the wrong sign: the best match gets the lowest score.",
-            "A good match has a large dot product. Keep its sign.",
+            "Your dot_score has the wrong sign, so the best match gets the lowest score.",
+            "A good match has a large dot product, so keep its sign.",
         ),
         Misconception(
             "no-tanh",
             "The tanh is missing from your additive_score.",
-            "Without it the query adds the same number to all scores, and the softmax drops it.",
+            "Without it, the query adds the same number to all scores, which the softmax cancels.",
         ),
         Misconception(
             "tanh-after-v",
-            "Your additive_score takes the tanh last; it belongs inside, before v.",
-            "First tanh(W q + U k_s), a vector; then its dot product with v.",
+            "Your additive_score takes the tanh last, but it belongs inside, before v.",
+            "First compute tanh(W q + U k_s), which is a vector, then its dot product with v.",
         ),
         Misconception(
             "product-inside",
-            "Your additive_score multiplies W q by U k_s; it should add them.",
+            "Your additive_score multiplies W q by U k_s, but it should add them.",
             "It is called additive: tanh(W q + U k_s).",
         ),
         Misconception(
             "matrices-exchanged",
-            "In your additive_score W meets the keys and U the query.",
-            "W is for the query, U for the keys.",
+            "Your additive_score applies W to the keys and U to the query.",
+            "It should be the other way round: W for the query, U for the keys.",
         ),
         Misconception(
             "bias-left-out",
             "The b_s is missing from your linear_score.",
-            "A place can be likely whatever the query is: that is what b_s says.",
+            "A place can be likely whatever the query is, and that is what b_s is for.",
         ),
         Misconception(
             "last-places",
-            "Your linear_score uses the last rows of W; the source begins at place 0.",
-            "A source of S steps needs the first S rows: W[:S] and b[:S].",
+            "Your linear_score uses the last rows of W, but the source begins at place 0.",
+            "A source of S steps needs the first S rows of W and the first S entries of b.",
         ),
         Misconception(
             "places-meet-keys",
-            "Your linear_score compares w_s with the key; it should compare it with the query.",
-            "The linear score looks at the query and the place alone.",
+            "Your linear_score compares w_s with the key, but it should compare it with the query.",
+            "The linear score depends only on the query and the place.",
         ),
         batch_of_one_lost(("batch of one", "one state"), read),
         cut_off("main", NAMES),

@@ -66,21 +66,21 @@ exercise = Check(
     asks=asks,
     properties=(
         Property(FEW, 4, averages("few")),
-        Property("among 16 and 200 keys too", 5, averages("square", "many")),
-        Property("keys stay as they were", 1, keys_unchanged, needs=(FEW,)),
+        Property("the same among 16 and 200 keys", 5, averages("square", "many")),
+        Property("the keys are unchanged", 1, keys_unchanged, needs=(FEW,)),
     ),
     misconceptions=(
         *queries.misconceptions(chosen),
         Misconception(
             "one-of-two",
-            "Your query copies one of the two values; the other gets no weight.",
+            "Your query copies one of the two values, and the other gets no weight.",
             "The dot products with k_a and k_b must be the same.",
             one_of_two,
         ),
         Misconception(
             "uneven",
-            "Both keys get weight, but not the same.",
-            "The dot products with k_a and k_b must be the same: add the two keys, once each.",
+            "Both keys get weight, but not the same amount.",
+            "The dot products with k_a and k_b must be the same. Does your query treat both keys alike?",
             uneven,
         ),
     ),

@@ -1,4 +1,4 @@
-"""collapse_blanks: a text without its blanks; letters that stand twice stay twice."""
+"""collapse_blanks: a text without its blanks; repeated letters are kept."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
 def read(e: Evidence, label: str) -> list[np.ndarray]:
     reply = e.reply(label)
     if "out0" not in reply.arrays:
-        raise Wrong(f"The result should be a text, and is {reply.notes.get('out0', 'missing')}.")
+        raise Wrong(f"The result should be a text, but it is {reply.notes.get('out0', 'missing')}.")
     return [reply.arrays["out0"]]
 
 
@@ -56,8 +56,8 @@ def matches(*starts: str):
                 text, blank = e.args(label)
                 raise Wrong(
                     f"collapse_blanks({text!r}, {blank!r}) should give {expected!r}, "
-                    f"and gives {got!r}.",
-                    "Look at each character: it stays unless it is the blank.",
+                    f"but gives {got!r}.",
+                    "Look at each character: keep it unless it is the blank.",
                 )
 
     return holds
@@ -84,13 +84,13 @@ exercise = Check(
     misconceptions=(
         tell(
             "merges-repeats",
-            "You merge letters that stand twice, as CTC does.",
-            "Here blanks are dropped and repeats stay: 'aa_b' gives 'aab'.",
+            "You merge repeated letters, as CTC does.",
+            "Here blanks are dropped, but repeats are kept: 'aa_b' gives 'aab'.",
         ),
         tell(
             "repeats-merged-after",
-            "After dropping the blanks you merge letters that stand twice.",
-            "Repeats stay: 'b__b' gives 'bb'.",
+            "After dropping the blanks, you merge repeated letters.",
+            "Repeats are kept: 'b__b' gives 'bb'.",
         ),
         tell(
             "always-underscore",
@@ -100,7 +100,7 @@ exercise = Check(
         tell(
             "runs-to-one-blank",
             "You shorten each run of blanks to one blank instead of dropping it.",
-            "No blank stays at all.",
+            "No blank should be left at all.",
         ),
         tell(
             "blanks-to-spaces",
@@ -110,17 +110,17 @@ exercise = Check(
         tell(
             "ends-only",
             "You drop blanks at the two ends only (strip).",
-            "Blanks in the middle go as well.",
+            "Drop the blanks in the middle as well.",
         ),
         tell(
             "first-blank-only",
-            "You drop the first blank only.",
-            "All of them go.",
+            "You drop only the first blank.",
+            "Drop all of them.",
         ),
         tell(
             "spaces-too",
-            "You drop spaces as well; a space is not the blank.",
-            "Only the character in the second argument goes.",
+            "You drop spaces as well, but a space is not the blank.",
+            "Drop only the character given as the second argument.",
         ),
         tell(
             "blanks-kept-letters-dropped",

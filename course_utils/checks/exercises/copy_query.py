@@ -35,7 +35,10 @@ def copies(*labels: str):
 def keys_unchanged(e: Evidence) -> None:
     given = e.args("few")[0]
     if np.abs(e.array("few", "after0", given.shape) - given).max() > 1e-9:
-        raise Wrong("Your function changes `keys`.", "Make a new vector: c * keys[j].")
+        raise Wrong(
+            "Your function changes `keys`.",
+            "Make a new vector instead of changing a row of `keys`.",
+        )
 
 
 exercise = Check(
@@ -43,9 +46,9 @@ exercise = Check(
     asks=asks,
     properties=(
         Property("among 4 keys, the output is v_j", 4, copies("few")),
-        Property("among 16 and 200 keys too", 5, copies("square", "many")),
+        Property("the same among 16 and 200 keys", 5, copies("square", "many")),
         Property(
-            "keys stay as they were", 1, keys_unchanged, needs=("among 4 keys, the output is v_j",)
+            "the keys are unchanged", 1, keys_unchanged, needs=("among 4 keys, the output is v_j",)
         ),
     ),
     misconceptions=queries.misconceptions(chosen),

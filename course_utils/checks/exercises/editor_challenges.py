@@ -1,7 +1,7 @@
 """editor-challenges: what was found in the attention editor, each distance measured anew.
 
-The answers are plain numbers. What the editor said of them is not asked: attention is worked out
-here without it, and any numbers that reach a goal are right.
+The answers are plain numbers. What the editor reported about them does not count: attention is
+worked out here without it, and any numbers that reach a goal are right.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from course_utils.editor.numbers import LARGEST
 
 SLACK = 1e-9  # the editor adds in another order
 LOOK_AGAIN = (
-    "Choose this challenge in the editor, and watch its distance while you change a number."
+    "Choose this challenge in the editor, and watch the distance while you change a number."
 )
 LABEL = "answers"
 
@@ -56,7 +56,7 @@ def answer_of(e: Evidence, name: str) -> Answer:
     if name in reply.notes:
         raise Wrong(
             reply.notes[name],
-            "When the editor says Solved, there is a line under the matrices: copy it to your answer.",
+            "When the editor shows Solved, a line appears below the matrices. Copy it to your answer.",
         )
     found = {}
     for part in CHALLENGES[name].may_edit:
@@ -68,9 +68,9 @@ def answer_of(e: Evidence, name: str) -> Answer:
             raise Wrong(f"`{part}` should be {size}.", "Copy the line from the editor as it is.")
         low, high = (COOLEST, HOTTEST) if part == "temperature" else (-LARGEST, LARGEST)
         if not ((low <= array) & (array <= high)).all():  # NaN too is in no range
-            raise Wrong(f"`{part}` has a number that is not from {low:g} to {high:g}.")
+            raise Wrong(f"`{part}` contains a number outside the range from {low:g} to {high:g}.")
         if part == "mask" and not np.isin(array, (0, 1)).all():
-            raise Wrong("`mask` should hold 1 where a key is seen, and 0 where it is hidden.")
+            raise Wrong("`mask` should contain 1 where a key is seen and 0 where it is hidden.")
         found[part] = array
     return found
 
@@ -278,19 +278,19 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "as-it-starts",
-            "One challenge in your answer is as it starts: nothing in it was changed.",
-            "Copy its line when the editor says Solved.",
+            "One challenge in your answer is still as it starts: nothing in it has been changed.",
+            "Copy its line when the editor shows Solved.",
             as_it_starts,
         ),
         Misconception(
             "in-another-row",
-            "You reach a goal, but in another row of the output than the one asked for.",
+            "You reach a goal, but in a different row of the output from the one asked for.",
             "Row 1 of the output comes from row 1 of Q, row 2 from row 2.",
             in_another_row,
         ),
         Misconception(
             "under-another-name",
-            "An answer has the name of another challenge: it reaches that one's goal.",
+            "One answer has the wrong name: it reaches the goal of another challenge.",
             "Look at the name between the quotes of each line.",
             under_another_name,
         ),
@@ -303,25 +303,25 @@ exercise = Check(
         Misconception(
             "one-query-twice",
             "Both heads have the same query: two heads that look for the same thing are one head.",
-            "Let head 1 look for the one key, and head 2 for the other.",
+            "Let head 1 look for one key, and head 2 for the other.",
             one_query_twice,
         ),
         Misconception(
             "too-small",
-            "The direction is right, but the numbers are too small: the softmax stays too flat.",
-            "Multiply what you changed by 10, and look at the weights.",
+            "The direction is right, but the numbers are too small, so the softmax stays too flat.",
+            "Multiply the numbers you changed by 10, and look at the weights.",
             too_small,
         ),
         Misconception(
             "mask-turned",
-            "Your mask is the running mean's, inverted or transposed.",
-            "Row t sees the values from v1 to vt: 1 is seen, 0 is hidden; a row is a query.",
+            "Your mask is the right one for the running mean, but inverted or transposed.",
+            "Row t belongs to query t and sees the values v1 to vt: 1 is seen, 0 is hidden.",
             mask_turned,
         ),
         Misconception(
             "mask-without-itself",
-            "Your mask stops one short: in some row the value of its own place is hidden.",
-            "The mean from v1 to vt has vt in it too.",
+            "Your mask stops one short: some row hides the value at its own place.",
+            "The mean of v1 to vt includes vt.",
             mask_without_itself,
         ),
     ),

@@ -53,7 +53,7 @@ def scores_match(e: Evidence) -> None:
             e.outputs(label, (B, S))[0],
             e.tolerance(label),
             "The scores are not readout(tanh(hidden(x))).",
-            "First self.hidden, then torch.tanh, then self.readout; take its last axis away.",
+            "First self.hidden, then torch.tanh, then self.readout. Finally remove the last axis.",
             ("sentence", "position"),
         )
 
@@ -66,27 +66,27 @@ def stays(e: Evidence) -> None:
 
 TELL = {
     "axis-kept": (
-        "Each score is still in brackets: the last axis, of size 1, is left over.",
-        "Take it away with .squeeze(-1): [B, S, 1] becomes [B, S].",
+        "Each score is still wrapped in an axis of its own: the last axis, of size 1, is left over.",
+        "Remove it with .squeeze(-1), which turns [B, S, 1] into [B, S].",
     ),
     "no-tanh": (
-        "The tanh is missing, so two linear layers in a row are just one.",
-        "self.readout(torch.tanh(self.hidden(x))).",
+        "The tanh is missing. Without it, two linear layers in a row can do no more than one.",
+        "Apply torch.tanh to what self.hidden gives, before the readout.",
     ),
     "relu": (
         "There is a ReLU between the layers; the equation has a tanh.",
-        "torch.tanh(self.hidden(x)).",
+        "Apply torch.tanh to what self.hidden gives.",
     ),
     "sigmoid": (
         "There is a sigmoid between the layers; the equation has a tanh.",
-        "torch.tanh(self.hidden(x)).",
+        "Apply torch.tanh to what self.hidden gives.",
     ),
     "tanh-at-the-end": (
-        "The readout goes through a tanh too: a score should be any number.",
-        "The tanh belongs between the layers, and nothing comes after the readout.",
+        "Your readout goes through a tanh as well, but a score may be any number.",
+        "The tanh belongs between the two layers. Nothing comes after the readout.",
     ),
     "softmax": (
-        "You return weights: the softmax is not asked for here.",
+        "You return weights, but this exercise asks for scores: there is no softmax yet.",
         "Return the scores themselves.",
     ),
 }

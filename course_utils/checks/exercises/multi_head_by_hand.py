@@ -48,10 +48,12 @@ exercise = Check(
         by_hand.returned_parts("main", lambda e: SIZES["main"][1]),
         _named(
             "no-scale",
-            "Your scores are not scaled: each head divides by the square root of its d.",
+            "Your scores are not scaled: each head should divide by the square root of its own d.",
             "d is the last size of W_K.",
         ),
-        _named("scaled-by-d", "Your scores are divided by d, not by its square root.", "d ** 0.5"),
+        _named(
+            "scaled-by-d", "Your scores are divided by d, not by its square root.", "Scale by √d."
+        ),
         _named(
             "scale-of-input-size",
             "You divided by the square root of D, the size of the tokens.",
@@ -65,7 +67,7 @@ exercise = Check(
         _named(
             "scale-of-value-size",
             "You divided by the square root of the size of the values.",
-            "d is the size of the vectors whose dot product you take: W_K.shape[2].",
+            "d is the size of the vectors that the dot product compares: W_K.shape[2].",
         ),
         _named(
             "scale-of-length",
@@ -79,18 +81,18 @@ exercise = Check(
         ),
         _named(
             "no-softmax",
-            "The scores themselves weigh the values; the softmax is missing.",
-            "exp of each score, divided by the sum over the keys.",
+            "You weight the values by the scores themselves. The softmax is missing.",
+            "Take exp of each score, and divide by the sum over the keys.",
         ),
         _named(
             "no-sum",
             "You take exp of the scores, but do not divide by their sum.",
-            "Divide by the sum over the keys l of exp(s_il).",
+            "For each query i, divide by the sum of exp(z_ir) over the keys r.",
         ),
         _named(
             "first-head-only",
             "Only the first head reaches the output.",
-            "Run over all heads h and put their results side by side.",
+            "Run over all heads h, and put their results side by side.",
         ),
         _named(
             "first-head-repeated",
@@ -104,7 +106,7 @@ exercise = Check(
         ),
         _named(
             "heads-interleaved",
-            "The entries of different heads are mixed when they are joined.",
+            "The entries of different heads get mixed when you join them.",
             "First all entries of head 1, then all of head 2: torch.cat, not a reshape.",
         ),
         _named(
@@ -114,7 +116,7 @@ exercise = Check(
         ),
         _named(
             "output-matrix-left-out",
-            "W_O is left out: the heads stand side by side and that is all.",
+            "W_O is missing: the heads are joined side by side, but nothing mixes them.",
             "Multiply the joined row by W_O.",
             "square",
         ),

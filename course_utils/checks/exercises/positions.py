@@ -32,8 +32,8 @@ def one_hot_matches(e: Evidence) -> None:
         expected = e.expected(label)["right/0"]
         if (got != 0).sum() != len(got):
             raise Wrong(
-                f"A row should hold a single 1 and zeros; the table for T = {len(got)} does not.",
-                "Row t is all zeros but for a 1 in column t.",
+                f"Each row should contain a single 1 and zeros, but the table for T = {len(got)} does not.",
+                "Row t is all zeros except for a 1 in column t.",
                 expected,
                 got,
                 ("position t", "column"),
@@ -42,7 +42,7 @@ def one_hot_matches(e: Evidence) -> None:
             expected,
             got,
             e.tolerance(label),
-            "The ones are not where they should be.",
+            "The ones are in the wrong places.",
             "Row t has its 1 in column t, and t counts from 0.",
             ("position t", "column"),
         )
@@ -65,13 +65,13 @@ exercise = Check(
         ),
         Misconception(
             "thermometer",
-            "Your rows hold a 1 in every column up to t, not in column t alone.",
-            "Only one number of a row is hot.",
+            "Your rows have a 1 in every column up to t, not just in column t.",
+            "Only one number in a row is hot.",
         ),
         Misconception(
             "index-for-one",
             "The hot number of row t is t, not 1.",
-            "One-hot means 1 at the place and 0 elsewhere.",
+            "One-hot means a 1 at the place and 0 elsewhere.",
         ),
     ),
     choices=(("one-hot-backwards", "one-hot-shifted", "thermometer", "index-for-one"),),

@@ -9,19 +9,19 @@ exercise = typed_exercise(
     [
         NearMiss(
             "rows-for-columns",
-            "You multiplied rows, h A; this question multiplies columns, A h.",
+            "You multiplied rows, h A, but this question multiplies columns, A h.",
             "Each entry of q2 is a row of A_q times the column h2.",
         ),
         NearMiss(
             "scaled",
-            "You divided by the square root of d; here the raw scores are asked for.",
+            "You divided by the square root of d, but the question asks for the raw scores.",
             "Leave the dot products as they are.",
         ),
-        NearMiss("query-one", "These belong to query 1.", "The question is about query 2."),
+        NearMiss("query-one", "These numbers belong to query 1.", "The question is about query 2."),
         NearMiss("query-three", "These are the scores of query 3.", "Use q2 = A_q h2."),
         NearMiss(
             "queries-keys-swapped",
-            "You took key 2 with every query; the question is query 2 with every key.",
+            "You compared key 2 with every query. The question asks for query 2 with every key.",
             "q2 = A_q h2, and k1, k2, k3 from A_k.",
         ),
         NearMiss(
@@ -31,13 +31,13 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "state-not-value",
-            "This is the state itself; the output is its value.",
+            "This is the state itself, but the output should be its value.",
             "v = A_v h.",
         ),
-        NearMiss("key-not-value", "This is a key; the output is a value.", "v = A_v h."),
+        NearMiss("key-not-value", "This is a key, but the output should be a value.", "v = A_v h."),
         NearMiss(
             "own-value",
-            "This is the value of state 2 itself; look at which score is largest.",
+            "This is the value of state 2 itself. Which score is the largest?",
             "Argmax picks the key with the largest score, wherever it is.",
         ),
         NearMiss(
@@ -52,7 +52,7 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "least-score",
-            "You picked the key with the least score.",
+            "You picked the key with the smallest score.",
             "Argmax picks the largest.",
         ),
     ],

@@ -46,7 +46,7 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "softmax-over-columns",
-            "Your softmax runs down the columns: it shares each key among the queries.",
+            "Your softmax runs down the columns, so the weights of each key sum to one over the queries.",
             "A row belongs to one query. Each row of P sums to one.",
         ),
         NearMiss(
@@ -62,7 +62,7 @@ exercise = typed_exercise(
         NearMiss(
             "no-exp",
             "You divided the scores by the sum of the row without taking exp first.",
-            "The softmax is exp(z) over the sum of the exps.",
+            "The softmax is exp(z), divided by the sum of exp(z) over the row.",
         ),
         NearMiss(
             "argmax",
@@ -71,30 +71,32 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "scores-of-keys",
-            "Your scores are K Q^T: rows and columns have changed places before the softmax.",
+            "Your scores are K Q^T: rows and columns are swapped before the softmax.",
             "Row i belongs to query i: Q K^T.",
         ),
         NearMiss(
             "map-transposed",
-            "P is transposed: it has queries in the columns.",
+            "P is transposed: its columns belong to the queries.",
             "Row i of P holds the weights that query i gives to the four keys.",
         ),
         NearMiss(
             "weights-transposed",
-            "Z is P^T V: each value is weighed by a column of P.",
+            "Your Z is P^T V: it weights the values by a column of P.",
             "Row i of Z is the sum of the values, each times its weight in row i of P.",
         ),
         *(
             NearMiss(
                 f"{scale}-and-{rule}",
-                f"Two things. {SCALES[scale]} {RULES[rule]}",
-                "One step at a time: first the scaled scores, then each row's softmax.",
+                f"There are two mistakes. {SCALES[scale]} {RULES[rule]}",
+                "Go one step at a time: first the scaled scores, then the softmax of each row.",
             )
             for scale in SCALES
             for rule in RULES
         ),
-        NearMiss("keys-mixed", "Z mixes the keys.", "Z = P V: the weights mix the values."),
-        NearMiss("queries-mixed", "Z mixes the queries.", "Z = P V: the weights mix the values."),
+        NearMiss("keys-mixed", "Your Z mixes the keys.", "Z = P V: the weights mix the values."),
+        NearMiss(
+            "queries-mixed", "Your Z mixes the queries.", "Z = P V: the weights mix the values."
+        ),
     ],
     rows=2,
     shares=["P"],

@@ -33,7 +33,11 @@ exercise = typed_exercise(
             "You multiplied by the square root of d where you should divide.",
             "Scaling makes the scores smaller.",
         ),
-        NearMiss("wrong-sign", "All your scores have the wrong sign.", "Look at the signs again."),
+        NearMiss(
+            "wrong-sign",
+            "All your scores have the wrong sign.",
+            "Check the signs in your dot products.",
+        ),
         NearMiss(
             "softmax-of-raw",
             "Your probabilities come from the dot products before the scale.",
@@ -41,13 +45,13 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "no-sum",
-            "You took exp of the scores, but did not divide by the sum.",
+            "You took exp of the scores, but did not divide by their sum.",
             "Probabilities sum to one: divide each exp by the sum of all four.",
         ),
         NearMiss(
             "no-exp",
             "You divided the scores by their sum without taking exp first.",
-            "The softmax is exp(z) over the sum of the exps.",
+            "The softmax is exp(z), divided by the sum of exp(z) over all scores.",
         ),
         NearMiss(
             "argmax",
@@ -57,11 +61,11 @@ exercise = typed_exercise(
         NearMiss(
             "mean",
             "Your output is the plain mean of the rows of X.",
-            "Weigh each row by its probability.",
+            "Weight each row by its probability.",
         ),
         NearMiss(
             "scores-as-weights",
-            "Your output weighs the rows by their scores, not by their probabilities.",
+            "Your output weights the rows by their scores, not by their probabilities.",
             "Use the probabilities as weights.",
         ),
     ],

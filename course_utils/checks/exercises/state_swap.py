@@ -36,7 +36,7 @@ def states_match(e: Evidence) -> None:
             e.expected(label)["right/0"],
             read(e, label)[0],
             e.tolerance(label),
-            "The states are not those of the text before.",
+            "The states are not those of the previous text.",
             "The batch is the first axis of the states. Which text's states should text 0 get?",
             ("source position s", "component"),
         )
@@ -49,7 +49,7 @@ def bottleneck_stays(e: Evidence) -> None:
             read(e, label)[1],
             e.tolerance(label),
             "The bottleneck should stay with its own text.",
-            "Change one thing only, or nobody knows which of the two the decoder has read.",
+            "Change only one thing, or you cannot tell which of the two the decoder has read.",
             ("text b", "component"),
         )
 
@@ -65,13 +65,13 @@ exercise = Check(
     properties=(
         Property(STATES, 2, states_match),
         Property("every text keeps its own bottleneck", 1, bottleneck_stays, needs=(STATES,)),
-        Property("two calls agree, and the inputs stay", 1, untouched, needs=(STATES,)),
+        Property("two calls agree, and the inputs are unchanged", 1, untouched, needs=(STATES,)),
     ),
     misconceptions=(
         changes_its_input(),
         Misconception(
             "steps-rolled",
-            "You moved the states along the source; every text still has its own.",
+            "You moved the states along the source, so every text still has its own.",
             "The texts are the first axis, the source positions the second.",
         ),
         Misconception(
@@ -81,8 +81,8 @@ exercise = Check(
         ),
         Misconception(
             "reversed",
-            "You turned the order of the texts round; a text in the middle may keep its own states.",
-            "Move every text by one.",
+            "You reversed the order of the texts, so a text in the middle may keep its own states.",
+            "Shift the texts by one instead.",
         ),
         Misconception(
             "nothing-swapped",
@@ -92,7 +92,7 @@ exercise = Check(
         Misconception(
             "bottleneck-too",
             "You swapped the bottleneck as well.",
-            "Change one thing only, or nobody knows which of the two the decoder has read.",
+            "Change only one thing, or you cannot tell which of the two the decoder has read.",
         ),
         Misconception(
             "outputs-swapped",

@@ -7,7 +7,7 @@ from course_utils.checks.judge import Check, Evidence, Misconception, Property, 
 from course_utils.checks.wire import Ask
 
 VARIANCE = 0.1
-LEAST_FACTOR = 0.25  # a factor below zero turns a key round: no query for its direction finds it
+LEAST_FACTOR = 0.25  # a factor below zero reverses a key, and no query for its direction finds it
 DRAWS = 30
 STILL = "without noise, the mean of the two heads is the mean of v_a and v_b"
 
@@ -58,7 +58,7 @@ def still_matches(e: Evidence) -> None:
             raise Wrong(
                 f"With {m} keys of size {d} and no noise, the output is not the mean of v_a and "
                 f"v_b: it is off by {np.abs(output - target(e, label)).max():.3f}.",
-                "What should head 1 give, and what head 2, so that their mean is right?",
+                "What should head 1 return, and what head 2, so that their mean is right?",
                 target(e, label)[None],
                 output[None],
                 ("", "component"),
@@ -125,14 +125,19 @@ exercise = Check(
     asks=asks,
     properties=(
         Property(STILL, 1, still_matches),
-        Property("with noisy keys, it stays there in every draw", 3, noise_survived, (STILL,)),
+        Property(
+            "with noisy keys, the mean of the heads stays there in every draw",
+            3,
+            noise_survived,
+            (STILL,),
+        ),
     ),
     misconceptions=(
         Misconception(
             "one-query-twice",
-            "Both heads use the query for the average. Noise tips each of them to one side, as "
-            "it does with one head.",
-            "Let head 1 find v_a alone and head 2 find v_b alone; the mean comes afterwards.",
+            "Both heads use the query for the average, so noise tips each of them to one side, just "
+            "as it does with one head.",
+            "Let head 1 find only v_a and head 2 only v_b. The mean comes afterwards.",
             one_query_twice,
         ),
         Misconception(
@@ -156,7 +161,7 @@ exercise = Check(
         ),
         Misconception(
             "one-tensor",
-            "You return one tensor with two rows; return two tensors.",
+            "You return one tensor with two rows. Return two tensors instead.",
             "return query_1, query_2",
             one_pair,
         ),

@@ -28,13 +28,13 @@ exercise = typed_exercise(
     [
         NearMiss(
             "heads-in-other-order",
-            "The heads stand in the wrong order: head 2 before head 1.",
+            "The heads are in the wrong order: head 2 comes before head 1.",
             "[Z1, Z2]: the first two rows of W_O belong to head 1.",
         ),
         NearMiss(
             "head-one-twice",
             "You used head 1 twice.",
-            "Head 2 has matrices of ones: queries, keys and values of its own.",
+            "Head 2 has its own queries, keys and values, made with matrices of ones.",
         ),
         NearMiss(
             "head-two-twice", "You used head 2 twice.", "Head 1 is the Z of the question before."
@@ -51,7 +51,7 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "columns-interleaved",
-            "The columns of the two heads are mixed one by one.",
+            "The columns of the two heads alternate.",
             "First both columns of head 1, then both of head 2.",
         ),
         NearMiss(

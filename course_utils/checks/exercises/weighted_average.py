@@ -30,7 +30,7 @@ def average_matches(e: Evidence) -> None:
             got,
             e.tolerance(label),
             "The average is wrong.",
-            "Multiply each value by its weight, add up, and divide by the sum of the weights.",
+            "Multiply each value by its weight, add the results, and divide by the sum of the weights.",
             ("", "component"),
         )
 
@@ -50,13 +50,13 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "not-divided",
-            "You added up weight times value, but did not divide by the sum of the weights.",
-            "Weights of 2 and 2 should average like weights of a half and a half.",
+            "You added up the weighted values, but did not divide by the sum of the weights.",
+            "Weights of 2 and 2 should give the same average as weights of 0.5 and 0.5.",
             matches("not-divided"),
         ),
         Misconception(
             "divided-by-count",
-            "You divided by the number of values; divide by the sum of the weights.",
+            "You divided by the number of values. Divide by the sum of the weights instead.",
             "If all weights double, the average should stay the same.",
             matches("divided-by-count"),
         ),
