@@ -10,7 +10,7 @@ COLOURS = ("#b45309", "#1d4ed8")
 
 
 def orthonormal(count: int, size: int, seed: int = 0) -> np.ndarray:
-    """`count` directions of length one at right angles to each other, one a row."""
+    """`count` directions of length one at right angles to each other, one per row."""
     basis, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, count)))
     return np.ascontiguousarray(basis.T)
 
@@ -23,7 +23,7 @@ def attend(query, keys, values) -> np.ndarray:
 
 
 def outputs(directions, queries: Sequence, values, variance: float, draws: int, seed=0):
-    """The mean output of the heads, one query each, for every draw of the noise: [draws, dv].
+    """The mean output of the heads, one query per head, for every draw of the noise: [draws, dv].
 
     Each key is its direction times a factor drawn from N(1, variance).
     """

@@ -1,7 +1,7 @@
 """Numbers for the pen-and-paper questions: the course's, fresh ones from a seed, or your own.
 
 - `numbers()`: the course's own matrices
-- `numbers(7)`: other matrices, the same for everyone who says 7
+- `numbers(7)`: other matrices, the same for everyone who uses the seed 7
 - `numbers_of("ada")`: matrices that belong to the student with that id
 - `my_numbers(student_id)`: what a notebook works on, the course's or the student's own
 - `practise("self-attention", 7)`: a question on fresh numbers, with hints and a worked solution
@@ -23,7 +23,7 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 0.004, 0.93
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """All matrices that the questions need. Rows are tokens; only the A matrices meet columns."""
+    """All matrices that the questions need. Rows are tokens; only the A matrices multiply columns."""
 
     X: np.ndarray  # 4 tokens of size 3
     q: np.ndarray  # one query of size 3
@@ -34,7 +34,7 @@ class Numbers:
     W_K2: np.ndarray
     W_V2: np.ndarray
     W_O: np.ndarray  # 4 by 3
-    h: np.ndarray  # three hidden states of size 2, one a row
+    h: np.ndarray  # three hidden states of size 2, one per row
     A_q: np.ndarray  # 2 by 2 each, for columns: q = A_q h
     A_k: np.ndarray
     A_v: np.ndarray
@@ -78,7 +78,7 @@ def numbers_of(student: str | None) -> Numbers:
 
 
 def own_numbers() -> bool:
-    """Whether the instructor gives every student graded numbers of their own.
+    """Whether every student gets their own numbers for the graded questions.
 
     The switch is `own_numbers = true` under `[course]` in the register, which students and the
     grader share.
@@ -103,7 +103,7 @@ def plain_id(student: str | None) -> str:
 
 
 def _draw(rng: np.random.Generator) -> Numbers:
-    """Draw until the numbers make a good question; easy halves, nothing saturated."""
+    """Draw until the numbers make a good question: easy halves, and no saturated softmax."""
 
     def halves(*shape: int) -> np.ndarray:
         return rng.integers(-4, 5, shape) / 2
@@ -186,7 +186,7 @@ def _single_query(n: Numbers) -> list[Step]:
         Step(
             "raw",
             r"X q",
-            "Take the dot product of the query with each row of X: multiply entry by entry, add.",
+            "Take the dot product of the query with each row of X: multiply entry by entry, then add.",
             _dot_line(n.X[0], n.q),
             raw,
             asked=False,
@@ -201,14 +201,14 @@ def _single_query(n: Numbers) -> list[Step]:
         Step(
             "probabilities",
             r"\mathrm{softmax}(\text{scores})",
-            "Take exp of each score, then divide each by the sum of all four.",
+            "Take exp of each score, then divide by the sum of all four.",
             _share_line(scores),
             weights,
         ),
         Step(
             "output",
-            r"\sum_s p_s\, x_s",
-            "Multiply each row of X by its probability and add the rows.",
+            r"\sum_s \alpha_s\, x_s",
+            "Multiply each row of X by its probability, and add the rows.",
             _dot_line(weights, n.X[:, 0]),
             output,
         ),
@@ -227,7 +227,7 @@ def _projection_steps(n: Numbers, head: dict, suffix: str = "", asked: bool = Tr
         Step(
             f"{letter}{suffix}",
             rf"X W_{letter}" + ("^{(2)}" if suffix else ""),
-            f"Multiply each row of X with each column of W_{letter}{suffix}.",
+            f"Take the dot product of each row of X with each column of W_{letter}{suffix}.",
             _dot_line(n.X[0], getattr(n, f"W_{letter}{suffix}")[:, 0]),
             head[letter],
             asked,
@@ -247,7 +247,7 @@ def _projection_steps(n: Numbers, head: dict, suffix: str = "", asked: bool = Tr
         Step(
             f"P{suffix}",
             rf"\mathrm{{softmax}}(S{number})",
-            "The softmax runs along each row: exp of each, divided by the sum of its row.",
+            "The softmax runs along each row: take exp of each score, and divide by the sum of its row.",
             _share_line(head["S"][0]),
             head["P"],
             asked,
@@ -275,7 +275,7 @@ def _two_heads(n: Numbers) -> list[Step]:
         Step(
             "Z",
             r"\text{head 1}",
-            "Head 1 is the self-attention question: take its Z.",
+            "Head 1 is that of the self-attention question: take its Z.",
             _dot_line(first["P"][0], first["V"][:, 0]),
             first["Z"],
             asked=False,
@@ -292,7 +292,7 @@ def _two_heads(n: Numbers) -> list[Step]:
         Step(
             "Z_total",
             r"[Z, Z_2]\, W_O",
-            "Multiply each row of [Z, Z2] with each column of W_O.",
+            "Take the dot product of each row of [Z, Z2] with each column of W_O.",
             _dot_line(both[0], n.W_O[:, 0]),
             total,
         ),
@@ -308,14 +308,14 @@ def _columns(n: Numbers) -> list[Step]:
         Step(
             "q2",
             r"A_q h_2",
-            "Each entry of q2 is a row of A_q times the column h2.",
+            "Each entry of q2 is the dot product of a row of A_q with the column h2.",
             _dot_line(n.A_q[0], n.h[1]),
             query,
             asked=False,
         ),
         Step(
             "keys",
-            r"k_i = A_k h_i \text{, one a row}",
+            r"k_i = A_k h_i \text{, one per row}",
             "Do the same with A_k for each of h1, h2, h3.",
             _dot_line(n.A_k[0], n.h[0]),
             keys,
@@ -324,14 +324,14 @@ def _columns(n: Numbers) -> list[Step]:
         Step(
             "raw_scores",
             r"q_2^\top k_i",
-            "Take the dot product of q2 with each key. No scale is asked for here.",
+            "Take the dot product of q2 with each key. These scores are not scaled.",
             _dot_line(query, keys[0]),
             scores,
         ),
         Step(
             "argmax_output",
             rf"v_{best + 1} = A_v h_{best + 1}",
-            "Argmax gives weight 1 to the largest score and 0 to the rest: one value is left.",
+            "Argmax gives weight 1 to the largest score and 0 to the rest, so only one value is left.",
             _dot_line(n.A_v[0], n.h[best]),
             values[best],
         ),
@@ -363,14 +363,14 @@ QUESTIONS = {
     ),
     "two-heads": Question(
         "Two heads",
-        "Add a second head and W_O. Compute `Z_total`.",
+        "Add a second head and W_O, and compute `Z_total`.",
         ("X", "W_Q", "W_K", "W_V", "W_Q2", "W_K2", "W_V2", "W_O"),
         _two_heads,
     ),
     "columns": Question(
         "Columns",
-        "Compute the `raw_scores` of query 2, and `argmax_output`, the output with argmax in "
-        "place of softmax. Vectors are columns here: q = A_q h.",
+        "Compute the `raw_scores` of query 2, and `argmax_output`, the output with argmax "
+        "instead of softmax. Vectors are columns here: q = A_q h.",
         ("h", "A_q", "A_k", "A_v"),
         _columns,
     ),
@@ -379,7 +379,7 @@ QUESTIONS = {
 
 def question(name: str) -> Question:
     if name not in QUESTIONS:
-        raise ValueError(f"There is no question {name!r}; there are {', '.join(QUESTIONS)}.")
+        raise ValueError(f"There is no question {name!r}. Choose one of {', '.join(QUESTIONS)}.")
     return QUESTIONS[name]
 
 
@@ -409,7 +409,7 @@ class Practice:
         steps = self.question.steps(self.numbers)
         step, detail = divmod(self.hints_given, 2)
         if step >= len(steps):
-            _show("No more hints: `.solution()` shows all of it.")
+            _show("No more hints: `.solution()` shows every step.")
             return
         self.hints_given += 1
         found = steps[step]
@@ -417,7 +417,7 @@ class Practice:
         _show(place + (found.hint if not detail else f"The first number: ${found.first}$"))
 
     def check(self, **answers) -> None:
-        """Compare what you found, by name, as in `.check(Z=[[...], ...])`."""
+        """Check what you have, by name, as in `.check(Z=[[...], ...])`."""
         right = solve(self.name, self.numbers)
         unknown = sorted(set(answers) - set(right))
         if unknown or not answers:
@@ -442,7 +442,7 @@ class Practice:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         given = {name: getattr(self.numbers, name) for name in self.question.given}
-        head = f"**{self.question.title}, numbers of seed {self.seed}.** {self.question.task}"
+        head = f"**{self.question.title}, numbers from seed {self.seed}.** {self.question.task}"
         return {
             "text/markdown": f"{head}\n\n{_matrices(given)}",
             "text/plain": f"{head}\n{_plain(given)}",
@@ -456,15 +456,15 @@ def practise(name: str, seed: int) -> Practice:
 
 
 def what_is_off(expected: np.ndarray, answer, tolerance: float = TOLERANCE) -> str:
-    """Why an answer is not the expected array, without telling it; nothing when it is."""
+    """Why an answer is not the expected array, without giving it away; empty if it is right."""
     try:
         got = np.array(answer, dtype=float)
     except (TypeError, ValueError):
-        return "this is not a table of numbers yet. Is a place empty, or a row too short?"
+        return "this is not a table of numbers yet. Is a number missing, or a row too short?"
     if got.shape != expected.shape and got.squeeze().shape == expected.shape:
         got = got.squeeze()
     if got.shape != expected.shape:
-        return f"the shape should be {list(expected.shape)}, and is {list(got.shape)}."
+        return f"the shape should be {list(expected.shape)}, but it is {list(got.shape)}."
     off = ~(np.abs(got - expected) <= tolerance)
     if not off.any():
         return ""
@@ -515,7 +515,7 @@ def _words(name: str) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with at most four decimals, without a tail of zeros; powers of ten if need be."""
+    """A number with at most four decimals, without trailing zeros; powers of ten if need be."""
     value = float(value)
     if value == int(value) and abs(value) < 1e7:
         return str(int(value))

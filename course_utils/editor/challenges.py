@@ -17,7 +17,7 @@ ANSWERS = "challenge_answers"  # the dict in which a student hands the answers i
 
 @dataclass(frozen=True)
 class ChallengeResult:
-    """How far a setup is from the goal, and the arrays that a graded answer can take over."""
+    """How far a setup is from the goal, and the arrays for a graded answer."""
 
     challenge: str
     distance: float
@@ -29,7 +29,7 @@ class ChallengeResult:
         return self.distance <= self.tolerance
 
     def line(self) -> str:
-        """The answer as a line of code, for the cell that is handed in: numbers and nothing else."""
+        """The answer as a line of code for the graded cell: numbers and nothing else."""
         parts = ", ".join(f'"{name}": {literal(value)}' for name, value in self.answer.items())
         return f'{ANSWERS}["{self.challenge}"] = {{{parts}}}'
 
@@ -162,8 +162,8 @@ _ALL = (
     ),
     Challenge(
         "mean-of-all",
-        "See everything alike",
-        "The queries are fixed. Change K so that every row is the mean of all four values.",
+        "The mean of all",
+        "The queries are fixed. Change K so that every row of the output is the mean of all four values.",
         ("K",),
         _start_fixed_queries,
         _mean_of_all,
@@ -171,7 +171,7 @@ _ALL = (
     Challenge(
         "running-mean",
         "A running mean",
-        "Use only the mask: row t of the output must be the mean of the values from v1 to vt.",
+        "Use only the mask: row t of the output must be the mean of the values v1 to vt.",
         ("mask",),
         lambda: make_setup(Q=_queries(4), K=KEYS, V=VALUES),
         _running_mean,
@@ -187,8 +187,8 @@ _ALL = (
     Challenge(
         "look-back",
         "Look one step back",
-        "X holds one-hot positions. Change W_Q so that rows 2, 3 and 4 of the output are the rows "
-        "of X just before them, to within 0.01.",
+        "The rows of X are one-hot positions. Change W_Q so that rows 2, 3 and 4 of the output are "
+        "rows 1, 2 and 3 of X, to within 0.01.",
         ("W_Q",),
         lambda: make_setup(X=np.eye(4), W_Q=np.zeros((4, 4)), W_K=np.eye(4), W_V=np.eye(4)),
         _look_back,
@@ -197,8 +197,8 @@ _ALL = (
         "two-heads-noise",
         "Two heads against the noise",
         "Each key is multiplied by noise (mean 1, variance 0.1). Change Q of both heads so that "
-        f"the output stays at the mean of v1 and v2: over {DRAWS} draws its mean error is at most "
-        "0.05.",
+        f"the output stays at the mean of v1 and v2, with a mean error of at most 0.05 over {DRAWS} "
+        "draws.",
         ("Q", "Q2"),
         _start_noise,
         _survive_noise,
@@ -212,7 +212,7 @@ CHALLENGES = {challenge.name: challenge for challenge in _ALL}
 def challenge_setup(name: str, **answer) -> Setup:
     """A challenge as it starts, with an answer put in; what the answer leaves out stays."""
     if name not in CHALLENGES:
-        raise ValueError(f"There is no challenge {name!r}; there are {', '.join(CHALLENGES)}.")
+        raise ValueError(f"There is no challenge {name!r}. Choose one of {', '.join(CHALLENGES)}.")
     challenge = CHALLENGES[name]
     if not set(answer) <= set(challenge.may_edit):
         raise ValueError(f"The challenge {name!r} takes {', '.join(challenge.may_edit)}.")
@@ -220,7 +220,7 @@ def challenge_setup(name: str, **answer) -> Setup:
     for what, value in answer.items():
         if what == "temperature":
             if not COOLEST <= float(value) <= HOTTEST:
-                raise ValueError(f"The temperature goes from {COOLEST} to {HOTTEST:g}.")
+                raise ValueError(f"The temperature must be between {COOLEST} and {HOTTEST:g}.")
             setup = replace(setup, temperature=float(value))
             continue
         wanted = setup.map_shape if what == "mask" else setup.matrices[what].shape

@@ -21,16 +21,14 @@ def parse_number(text: str, smallest: float = -LARGEST, largest: float = LARGEST
         value = float(typed)
     except ValueError:
         if "," in typed:
-            raise BadNumber(f"says {typed[:20]!r}: write a decimal point, as in 1.5.") from None
+            raise BadNumber(f"contains {typed[:20]!r}: write a decimal point, as in 1.5.") from None
         raise BadNumber(
-            f"says {typed[:20]!r}, which is not a number: type one such as {example}."
+            f"contains {typed[:20]!r}, which is not a number: type one such as {example}."
         ) from None
     if math.isnan(value):
-        raise BadNumber("says NaN, which has no value to compute with: type a number.")
+        raise BadNumber("contains NaN, which is not a number: type one such as 1.5.")
     if not smallest <= value <= largest:
-        raise BadNumber(
-            f"says {typed[:20]}: use numbers from {exact(smallest)} to {exact(largest)}."
-        )
+        raise BadNumber(f"is {typed[:20]}: use numbers from {exact(smallest)} to {exact(largest)}.")
     return value + 0.0  # turns -0.0 into 0.0
 
 

@@ -36,7 +36,7 @@ def _two_heads() -> Setup:
 
 
 def _columns(rule: str) -> Setup:
-    # The question writes q = W h with columns. Here rows are multiplied, x W, so each W is turned.
+    # The question writes q = A h with columns. The editor multiplies rows, x W, so W is A transposed.
     return make_setup(
         X=[[5, 1], [4, 3], [-2, 6]],
         W_Q=np.transpose([[1, 0], [2, 9]]),
@@ -92,5 +92,5 @@ PRESETS = {
 def preset(name: str) -> Setup:
     """The setup of that name, or ValueError with the names there are."""
     if name not in PRESETS:
-        raise ValueError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
+        raise ValueError(f"There is no preset {name!r}. Choose one of {', '.join(PRESETS)}.")
     return replace(PRESETS[name].make(), origin=name)

@@ -137,9 +137,9 @@ def _on_device(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
 def probe_bottleneck(
     model: Seq2Seq, task: Task, length: int, *, lines: int = 3000, seed: int = 0
 ) -> dict[str, list[float]]:
-    """How well linear maps read the source from the bottleneck vector, on lines they never saw.
+    """How well linear layers read the source from the bottleneck vector, on lines they never saw.
 
-    prompt  [one figure]  the task token
+    prompt  [one figure]  the prompt, a task token
     letter  [length]      the t-th character, whatever its case
     case    [length]      whether the t-th character is a capital (letters only)
     """
@@ -204,5 +204,5 @@ def gradient_by_step(model: Seq2Seq, batch: Batch) -> list[float]:
     target = batch.wanted.to(logits.device)
     model.zero_grad()
     F.cross_entropy(logits.flatten(0, 1), target.flatten()).backward()
-    # The loss is a mean over the batch; a sentence's own share is what its states get.
+    # The loss is a mean over the batch; each text's own share is what its states get.
     return [float(state.grad[0].norm(dim=-1).mean()) * len(source) for state in states]

@@ -1,7 +1,7 @@
 """What a message of n bits can carry at most, and what was measured (notebook 02).
 
 All symbols are equally likely and independent, so nobody can guess one from the others, and
-information theory knows how many can be right at most. A state of floating-point numbers has no
+information theory tells us how many can be right at most. A state of floating-point numbers has no
 such bound: 32 of them have room for far more than any text here.
 """
 
@@ -19,8 +19,8 @@ ALPHABET = 16  # four bits per symbol
 def bits_needed(share: float, alphabet: int = ALPHABET) -> float:
     """The least bits per symbol with which a share of the symbols can be right.
 
-    log2 A - H(p) - (1 - p) log2(A - 1): all that is to be known about a symbol, less what may
-    stay open where a share 1 - p is wrong.
+    log2 A - H(p) - (1 - p) log2(A - 1): everything there is to know about a symbol, minus what
+    may stay unknown when a share of 1 - p is wrong.
     """
     wrong = 1 - share
     doubt = sum(-p * math.log2(p) for p in (share, wrong) if p > 0)
@@ -44,7 +44,7 @@ def bound(bits_per_symbol: float, alphabet: int = ALPHABET) -> float:
 def keep_the_first(bits: int, length: int, alphabet: int = ALPHABET) -> float:
     """The share right with the plainest code: pass on the first symbols whole, guess the rest.
 
-    Bits that do not make a whole symbol say in which part of the alphabet the next one is.
+    Bits left over tell in which part of the alphabet the next symbol is.
     """
     whole, left = divmod(bits, math.log2(alphabet))
     if whole >= length:

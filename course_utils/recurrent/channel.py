@@ -1,8 +1,8 @@
 """A text sent through a channel of a known size: how much of it can come out again (notebook 02).
 
-An encoder reads L symbols and may pass on n bits, each +1 or -1; a decoder says what the symbols
+An encoder reads L symbols and may pass on n bits, each +1 or -1; a decoder predicts what the symbols
 were. All symbols are equally likely and independent, so nobody can guess one from the others, and
-information theory knows how many can be right at most. A state of floating-point numbers has no
+information theory tells us how many can be right at most. A state of floating-point numbers has no
 such bound: 32 of them have room for far more than any text here.
 """
 
@@ -50,7 +50,7 @@ class OneMessage(nn.Module):
         return self.bits
 
     def forward(self, symbols: Tensor) -> Tensor:
-        """Symbols [B, L] to a score for each symbol at each place [B, L, A]."""
+        """From symbols [B, L] to the logits of each place [B, L, A]."""
         text = F.one_hot(symbols, self.alphabet).flatten(1).float()
         message = to_bits(self.encoder(text))  # [B, n]
         return self.decoder(message).unflatten(1, (self.length, self.alphabet))
@@ -76,7 +76,7 @@ class MessagePerSymbol(nn.Module):
         return self.bits * self.length
 
     def forward(self, symbols: Tensor) -> Tensor:
-        """Symbols [B, L] to a score for each symbol at each place [B, L, A]."""
+        """From symbols [B, L] to the logits of each place [B, L, A]."""
         messages = to_bits(self.encoder(F.one_hot(symbols, self.alphabet).float()))  # [B, L, n]
         weights = torch.softmax(self.queries @ self.keys.T, dim=-1)  # [L, L]
         return self.decoder(weights @ messages)

@@ -167,7 +167,7 @@ class AttentionMap(Explorer):
             heads = [(name, i) for i, name in enumerate(state.head_names)]
             heads += [("mean of all heads", MEAN), ("all, side by side", ALL_HEADS)]
             controls["head"] = menu("Head", heads, "210px", state.head)
-        back, forth = button("Row before", "100px"), button("Next row", "90px")
+        back, forth = button("Previous row", "100px"), button("Next row", "90px")
         back.on_click(lambda _: self._step(-1))
         forth.on_click(lambda _: self._step(+1))
         super().__init__(state, controls, map_picture, [back, forth])

@@ -35,7 +35,7 @@ def _head_tables(setup: Setup, head: Head, number: int) -> list[str]:
             tables.append(_rows_of_numbers(caption, matrix, rows))
     tables.append(heat_table(f"scores = Q{mark} K{mark}ᵀ", head.scores, queries, keys))
     size = head.K.shape[1]
-    words = f"scaled = scores / √{size}" if setup.scale else "scaled: off, as they are"
+    words = f"scaled = scores / √{size}" if setup.scale else "scaled: off, scores unchanged"
     tables.append(heat_table(words, head.scaled, queries, keys))
     if setup.mask != "none":
         tables.append(heat_table(f"masked ({setup.mask})", head.masked, queries, keys))
@@ -72,7 +72,7 @@ def _where_rows_look(chain: Chain) -> list[str]:
             top = float(row.max())
             best = np.flatnonzero(row > top - 1e-9).tolist()
             if len(best) == len(row):
-                sentences.append(f"{which}row {i + 1} looks at all keys alike ({weight(top)})")
+                sentences.append(f"{which}row {i + 1} looks at all keys equally ({weight(top)})")
                 continue
             keys = " and ".join(str(j + 1) for j in best)
             several = "s" if len(best) > 1 else ""
@@ -99,7 +99,7 @@ def _challenge_note(state: AttentionState) -> str:
         verdict = chip("note", f"Distance {distance_shown(result)}")
     aim = f"goal: at most {exact(result.tolerance)}; you may change {challenge.may_edit_words}."
     if result.solved:
-        aim += " Its line is above, to copy to your answer."
+        aim += " Copy the line above to your answer."
     return (
         f"<h4>Challenge: {escape(challenge.title)}</h4><p>{escape(challenge.goal)}</p>"
         f'<p role="status">{verdict} <span class="cw-quiet">{escape(aim)}</span></p>'
@@ -113,7 +113,7 @@ def _inputs(setup: Setup) -> str:
         for name, matrix in setup.matrices.items()
     )
     choices = [
-        "scores divided by √d" if setup.scale else "scores not divided",
+        "scores divided by √d" if setup.scale else "scores not scaled",
         f"weights by {setup.rule}",
         f"temperature {exact(setup.temperature)}",
         f"mask: {setup.mask}",
@@ -144,7 +144,7 @@ def _hidden_rows_note(chain: Chain) -> str:
     message = chip(
         "note",
         f"The mask hides every key from row{'s' * several} {rows}: "
-        "there is nothing to weigh, so weights and output are 0.",
+        "no key is left, so weights and output are 0.",
     )
     return f"<p>{message}</p>"
 

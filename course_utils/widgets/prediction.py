@@ -33,7 +33,7 @@ class Prediction:
     def __post_init__(self) -> None:
         if self.options and self.guess and self.guess not in self.options:
             known = ", ".join(self.options)
-            raise ValueError(f"{self.guess!r} is none of the choices: {known}.")
+            raise ValueError(f"{self.guess!r} is not one of the choices: {known}.")
         if self.guess and not self.options:
             try:
                 parse_number(self.guess, self.low, self.high)
@@ -100,7 +100,7 @@ class PredictionView(Explorer):
         told = str(result) if self.state.options else exact(float(result))
         if self.state.options and told not in self.state.options:
             known = ", ".join(self.state.options)
-            raise ValueError(f"The result {told!r} is none of the choices: {known}.")
+            raise ValueError(f"The result {told!r} is not one of the choices: {known}.")
         self.show(replace(self.state, result=told))
         return prediction_picture(self.state)
 

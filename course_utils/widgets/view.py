@@ -103,7 +103,7 @@ class View:
 
     def _ipython_display_(self) -> None:
         view = {
-            "text/plain": f"{self.title} (alive while a kernel runs; its last picture follows)",
+            "text/plain": f"{self.title} (interactive while a kernel runs; its last picture follows)",
             "application/vnd.jupyter.widget-view+json": {
                 "version_major": 2,
                 "version_minor": 0,

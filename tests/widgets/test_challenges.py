@@ -113,7 +113,7 @@ def test_a_solved_challenge_shows_its_line_and_keeps_it_while_others_are_tried()
     zeros = "[" + ", ".join(["[0, 0, 0, 0]"] * 4) + "]"
     line = f'challenge_answers["mean-of-all"] = {{"K": {zeros}}}'
     assert editor._answers.layout.display == "" and editor._answers.value == f"{line}\n"
-    assert "Its line is above" in editor.picture.value
+    assert "Copy the line above" in editor.picture.value
     assert "challenge_answers[" in editor.html and "challenge_answers[" not in editor.picture.value
     editor._challenge.value = "running-mean"
     editor._mask.value = "causal"

@@ -175,7 +175,7 @@ def test_a_mask_that_hides_a_row_says_so():
 
 def test_the_words_name_every_key_that_a_row_looks_at_most():
     assert "Row 1 looks most at keys 1 and 3 (0.465)" in attention_editor("single-query").html
-    assert "looks at all keys alike (0.250)" in attention_editor("orthonormal-keys").html
+    assert "looks at all keys equally (0.250)" in attention_editor("orthonormal-keys").html
 
 
 def test_controls_follow_undo():

@@ -66,10 +66,10 @@ def test_bad_input_is_explained_and_the_picture_stays(page):
     area = cell(page, "editor")
     before = area.locator(LIVE).inner_text()
     type_into(page, "editor", "V row 1 column 1", "abc")
-    area.get_by_text("V row 1 column 1 says 'abc'").wait_for()
+    area.get_by_text("V row 1 column 1 contains 'abc'").wait_for()
     assert area.locator(LIVE).inner_text() == before
     type_into(page, "editor", "V row 1 column 1", "-2")
-    area.get_by_text("V row 1 column 1 says").wait_for(state="detached")
+    area.get_by_text("V row 1 column 1 contains").wait_for(state="detached")
 
 
 def test_a_challenge_is_solved(page, screenshots):

@@ -330,7 +330,7 @@ def test_an_html_export_shows_the_last_pictures(page, browser, jupyter_lab, scre
     export.goto(notebook.with_suffix(".html").as_uri(), wait_until="domcontentloaded")
     assert export.locator(KEPT).count() == len(CELLS)
     assert all(export.locator(KEPT).nth(i).is_visible() for i in range(len(CELLS)))
-    assert "alive while a kernel runs" not in export.locator("body").inner_text()
+    assert "interactive while a kernel runs" not in export.locator("body").inner_text()
     export.screenshot(path=screenshots / "html_export.png")
     export.context.close()
 
