@@ -25,9 +25,8 @@ GREEK = re.findall(
 WORDS = re.compile(
     r"\\(?:text|textbf|texttt|mathrm|operatorname|mathtt|begin|end|mathbb)\*?\s*\{[^{}]*\}|\\(?:left|right)\b"
 )
-DECORATED = (
-    r"\\(?:hat|tilde|bar|vec|overrightarrow|overleftarrow)\s*\{?\s*(?:[A-Za-z]|\\[a-zA-Z]+)\s*\}?"
-)
+ACCENTS = ("hat", "tilde", "bar", "vec", "overrightarrow", "overleftarrow")
+DECORATED = rf"\\(?:{'|'.join(ACCENTS)})\s*\{{?\s*(?:[A-Za-z]|\\[a-zA-Z]+)\s*\}}?"
 NAME = rf"(?:{DECORATED}|\\(?:{'|'.join(GREEK)})(?![A-Za-z])|[A-Za-z])"
 TOKEN = re.compile(rf"(?P<name>{NAME})(?P<sub>_(?:\{{[^{{}}]*\}}|[A-Za-z0-9]))?|\\[A-Za-z]+")
 
@@ -94,7 +93,12 @@ def check(notebook: str, markdown: list[str]) -> list[str]:
     return [name for name in known if name in met]
 
 
+def _as_formula(name: str) -> str:
+    """A declared name has no spaces; LaTeX needs one between `\\bar` and the letter under it."""
+    return re.sub(rf"^(\\(?:{'|'.join(ACCENTS)}))(?=[A-Za-z])", r"\1 ", name)
+
+
 def table(notebook: str, symbols: list[str]) -> str:
     known = of(notebook)
-    rows = [f"| ${name}$ | {known[name]} |" for name in symbols]
+    rows = [f"| ${_as_formula(name)}$ | {known[name]} |" for name in symbols]
     return "\n".join(["| symbol | meaning |", "| --- | --- |", *rows])

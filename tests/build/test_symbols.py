@@ -1,5 +1,7 @@
 """One vocabulary: the build knows every symbol of every formula."""
 
+import re
+
 import pytest
 
 from autograder import build, symbols
@@ -79,3 +81,10 @@ def test_the_build_names_the_file_of_an_undeclared_symbol(tmp_path, monkeypatch)
     source.write_text(good + "\n\n# %% [markdown]\n# And $\\omega$.\n", encoding="utf-8")
     with pytest.raises(build.BuildError, match=r"00_start_here.py: .*\\omega"):
         build.read_source(source)
+
+
+@pytest.mark.parametrize("notebook", build.names())
+def test_the_table_writes_only_commands_that_latex_knows(notebook):
+    table = symbols.table(notebook, list(symbols.of(notebook)))
+    commands = set(re.findall(r"\\([A-Za-z]+)", table))
+    assert commands <= {*symbols.GREEK, *symbols.ACCENTS}
