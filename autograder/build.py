@@ -345,10 +345,10 @@ def _closing_cells(entry: register.Notebook) -> list[NotebookNode]:
         else ""
     )
     text = (
-        "## Ready to submit?\n\nSave the notebook, run the cell below, and read what it says. "
-        f"Then hand in the file `{entry.name}.ipynb` under that name.\n\n"
-        "Answers may use Python, NumPy, PyTorch and what this notebook imports. They may not import "
-        "anything else of the course, nor use PyTorch's ready-made attention and transformer layers: "
+        "## Ready to submit?\n\nSave the notebook, run the cell below, and read the result. "
+        f"Then hand in the file `{entry.name}.ipynb` without renaming it.\n\n"
+        "Your answers may use Python, NumPy, PyTorch and whatever this notebook imports. They may not "
+        "import anything else from the course, nor use PyTorch's ready-made attention and transformer layers: "
         f"the grader gives no points for those.{onward}"
     )
     code = f'from course_utils import ready_to_submit\n\nready_to_submit("{entry.name}")'

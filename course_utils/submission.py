@@ -23,8 +23,8 @@ CHECKLISTS = Path(__file__).with_name("written.toml")
 FEWEST_WORDS = 3
 IN_ORDER = "The saved file is in order. Hidden checks use other numbers and decide the grade."
 UNREAD = (
-    "The file cannot be read from here{where}. Save it (Ctrl+S), download it, and look yourself "
-    "whether every answer is in it, the written ones too."
+    "The file cannot be read from here{where}. Save it (Ctrl+S), download it, and check "
+    "yourself that it contains every answer, including the written ones."
 )
 
 
@@ -52,7 +52,7 @@ def read(notebook: str, namespace: dict) -> SavedFile:
     )
     path = next((Path(place) for place in places if place and Path(place).is_file()), None)
     if path is None:
-        return SavedFile(None, where=" (this program does not say where the notebook is)")
+        return SavedFile(None, where=" (this program does not reveal where the notebook is)")
     try:
         return SavedFile(json.loads(path.read_text(encoding="utf-8")), path.name)
     except (OSError, ValueError):
@@ -187,7 +187,7 @@ def _problems_of_code(exercise: Exercise, source: str | None, history: list[str]
 
 def written_state(exercise_id: str, file: SavedFile) -> str:
     if file.content is None:
-        return "look yourself"
+        return "check yourself"
     source = cell_of(file.content, exercise_id)
     if source is None:
         return "cell missing"
@@ -218,7 +218,7 @@ def table(
         else:
             state = written_state(exercise.id, file)
             rows.append((exercise, state, "read by a person"))
-            if state in ("written", "look yourself"):
+            if state in ("written", "check yourself"):
                 lists.append((exercise.title, _checklists().get(exercise.id, [])))
     possible = sum(e.points for e in register.exercises(notebook) if e.checked and not e.extra)
     title = f"{notebook}: {round(total, 2):g} of {possible:g} points on the visible checks"
@@ -227,7 +227,7 @@ def table(
     return _as_html(title, rows, closing, lists), _as_text(title, rows, closing, lists)
 
 
-MARKS = {"done": "✓", "written": "✓", "look yourself": "?"}
+MARKS = {"done": "✓", "written": "✓", "check yourself": "?"}
 
 
 def _as_text(title, rows, closing, lists) -> str:

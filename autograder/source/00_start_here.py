@@ -34,7 +34,7 @@ from torch import nn
 from course_utils import check, environment_check, ready
 
 # %%
-environment_check()
+everything_is_here = environment_check()
 
 # %% [markdown]
 # ## 2 How an exercise works

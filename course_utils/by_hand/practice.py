@@ -503,7 +503,8 @@ def _symbol(name: str) -> str:
 
 
 def _matrices(found: dict[str, np.ndarray]) -> str:
-    return "$$" + r",\quad ".join(f"{_symbol(n)} = {latex(a)}" for n, a in found.items()) + "$$"
+    # One formula each, so that a narrow page can break the line between two matrices.
+    return r" &emsp; ".join(f"${_symbol(n)} = {latex(a)}$" for n, a in found.items())
 
 
 def _plain(found: dict[str, np.ndarray]) -> str:

@@ -18,10 +18,10 @@ def one_query() -> Picture:
         c.arrow((245, y), (290, y))
         c.box(345, y, 108, 36, f"q · x{n} / √d", "attention")
         c.arrow((399, y), (440, y))
-        c.box(478, y, 74, 36, f"weight p{n}", "feed", size=12)
+        c.box(478, y, 74, 36, f"weight α{n}", "feed", size=12)
         c.arrow((515, y), (555, y), (590, 135))
-    c.text(420, 262, "softmax: the four weights share one whole", 12)
-    c.box(632, 135, 84, 54, "output\nΣ pₛ xₛ", "output")
+    c.text(420, 262, "softmax: the four weights sum to one", 12)
+    c.box(632, 135, 84, 54, "output\nΣ αₛ xₛ", "output")
     return c.picture(
         "A query q is compared with four rows x1 to x4. Each comparison is a dot product divided "
         "by the square root of d. The softmax turns the four scores into four weights that sum to "
