@@ -29,8 +29,8 @@ MARKS: dict[str, type | tuple[type, ...]] = {
     "locked": bool,
     "task": bool,
     "points": (int, float),
-    "schema_version": int,
 }
+SCHEMA_VERSION = 3  # of nbgrader's marks
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -55,6 +55,7 @@ def clean_marks(marks: object) -> NotebookNode | None:
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return None
     kept = {name: marks[name] for name, kind in MARKS.items() if isinstance(marks.get(name), kind)}
+    kept["schema_version"] = SCHEMA_VERSION  # any other would end nbgrader's run for everybody
     return NotebookNode({n: v[:64] if isinstance(v, str) else v for n, v in kept.items()})
 
 
@@ -97,6 +98,14 @@ def clean_notebook(notebook: NotebookNode, trusted: frozenset[str] = frozenset()
     ]
     for cell in notebook.cells:
         clean_cell(cell, trusted)
+    seen: set[str] = set()
+    for cell in reversed(notebook.cells):
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in seen:
+            # the last one counts, as with nbgrader; what its own step leaves ends its run
+            del cell.metadata["nbgrader"]
+        elif name is not None:
+            seen.add(name)
     notebook.metadata = NotebookNode({name: NotebookNode(value) for name, value in KERNEL.items()})
     return notebook
 

@@ -18,20 +18,26 @@ import signal
 import socket
 import struct
 import sys
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 from autograder.box import Job, Limits, Outcome
-from autograder.grading import record
+from autograder.grading import clean, record
 from autograder.grading.grade import prepare_questions
 from autograder.grading.releases import releases_as_read
-from autograder.grading.student import Finished, Setting, finish
-from autograder.intake.files import Allowance, unzip
+from autograder.grading.student import Finished, Setting, finish, judge_again
+from autograder.grading.verdict import BoxFailed
+from autograder.intake.cells import read_document
+from autograder.intake.files import MOST_ENTRIES_OF_CLASS, Allowance, ZipHere, unzip
 from course_utils import register
 
 LARGEST_MESSAGE = 512 << 20
+LISTED = ("filename", "flag_bits", "external_attr", "file_size", "compress_size")
 HEAD = struct.Struct("<QQ")  # the lengths of the JSON and of the bytes after it
 
 
@@ -66,9 +72,14 @@ def finished_message(item: Finished) -> bytes:
     return packed(header, [item.submitted, item.autograded, item.original])
 
 
-def read_finished(header: dict, blobs: list[bytes | None]) -> Finished:
+def read_finished(
+    student: str, assignment: str, header: dict, blobs: list[bytes | None]
+) -> Finished:
+    """What a worker made of one student's work, and of nobody else's."""
     content = header["finished"]
     entry = record.submission_record(content["record"])
+    if (entry.student, entry.assignment) != (student, assignment):
+        raise ValueError("its result is about somebody else")
     return Finished(entry, content["scores"], content["comments"], *blobs)
 
 
@@ -116,15 +127,58 @@ def received(stream: socket.socket) -> bytes:
     return read_exactly(stream, length)
 
 
-def answer(stream: socket.socket, asked: tuple[str, Any]) -> bytes:
+class ZipOpen:
+    """The class's zip that this worker has open; the grader sent its descriptor."""
+
+    def __init__(self, descriptor: int):
+        self.file = open(descriptor, "rb")  # noqa: SIM115 - closed when the worker ends
+        self.archive: ZipHere | None = None
+
+    def opened(self) -> ZipHere:
+        if self.archive is None:
+            self.archive = ZipHere(self.file)
+        return self.archive
+
+    def listed(self) -> bytes:
+        infos = self.opened().infos
+        if len(infos) > MOST_ENTRIES_OF_CLASS:
+            raise ValueError(f"it has {len(infos)} entries")
+        return packed({"listed": [[getattr(info, name) for name in LISTED] for info in infos]})
+
+    def entry(self, number: int, most: int) -> bytes:
+        archive = self.opened()
+        return packed({}, [archive.read(archive.infos[number], most)])
+
+
+def read_listed(header: dict) -> list[zipfile.ZipInfo]:
+    """The table of contents that a worker sent."""
+    found = []
+    for filename, *numbers in header["listed"]:
+        info = zipfile.ZipInfo(str(filename))
+        for name, number in zip(LISTED[1:], numbers, strict=True):
+            setattr(info, name, int(number))
+        found.append(info)
+    return found
+
+
+def answer(stream: socket.socket, asked: tuple[str, Any], zipped: ZipOpen | None) -> bytes:
     """What is sent back for one request."""
     kind, given = asked
+    if zipped is not None:
+        return zipped.listed() if kind == "list zip" else zipped.entry(*given)
     if kind == "unzip":
         data, name, depth, allowance = given
         entries = unzip(data, name, depth, allowance)
         names = [(entry.name, entry.problem) for entry in entries]
         header = {"unzipped": names, "left": asdict(allowance)}
         return packed(header, [entry.data for entry in entries])
+    if kind == "read":
+        read_document(given)  # refuses what is too large for any notebook
+        clean.clean_notebook(nbformat.reads(given.decode("utf-8-sig"), as_version=4))
+        return packed({})
+    if kind == "judge again":
+        stored, setting, limits = given
+        return finished_message(judge_again(stored, setting, BoxBeyond(stream, limits)))
     handed_in, setting, limits = given
     return finished_message(finish(handed_in, setting, BoxBeyond(stream, limits)))
 
@@ -140,6 +194,7 @@ def read_unzipped(
 def work(stream: socket.socket) -> None:
     """A worker: one request after the other until the line is closed. It never returns."""
     setting: Setting | None = None
+    zipped: ZipOpen | None = None  # such a worker does nothing else
     with contextlib.suppress(EOFError, OSError):
         while True:
             given: Any = None
@@ -148,11 +203,16 @@ def work(stream: socket.socket) -> None:
                 if kind == "setting":
                     setting = given
                     continue
-                if kind == "finish":
+                if kind == "open zip":
+                    zipped = ZipOpen(socket.recv_fds(stream, 1, 1)[1][0])
+                    continue
+                if kind in ("finish", "judge again"):
                     given = (given[0], setting, given[1])
-                reply = answer(stream, (kind, given))
+                reply = answer(stream, (kind, given), zipped)
             except (EOFError, OSError):
                 raise
+            except BoxFailed as problem:
+                reply = packed({"box failed": str(problem)[:2000]})
             except Exception as problem:  # whatever one submission does: it is told, not lost
                 reply = packed({"failed": f"{type(problem).__name__} {problem}".strip()[:2000]})
             stream.sendall(reply)

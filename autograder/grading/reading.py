@@ -12,13 +12,17 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 from autograder.box import Box, walls
 from autograder.grading import reader_process
 from autograder.grading.reader_process import HEAD, LARGEST_MESSAGE
-from autograder.grading.student import Finished, Setting, unread
+from autograder.grading.student import Finished, Setting, Stored, unread
+from autograder.grading.verdict import BoxFailed
 from autograder.intake import HandedIn
 from autograder.intake.files import Allowance, Entry
 from autograder.paths import NOTEBOOKS, ROOT
@@ -84,6 +88,57 @@ class Worker:
         self.stream.close()
 
 
+class ZipBeyond:
+    """A zip that a worker reads. An entry that it does not survive is the only one that is lost."""
+
+    def __init__(self, readers: Readers, path: Path):
+        self.readers, self.path = readers, path
+        self.size = path.stat().st_size
+        self._worker: Worker | None = None
+        self.infos = self._open()
+        self._numbers = {id(info): number for number, info in enumerate(self.infos)}
+
+    def read(self, info: zipfile.ZipInfo, most: int) -> bytes:
+        """The bytes of an entry, at most so many. Raises NotRead."""
+        (found,) = self._ask(lambda: ("entry", (self._numbers[id(info)], most)))[1]
+        return found or b""
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self.readers.drop(self._worker)
+            self._worker = None
+
+    def _open(self) -> list[zipfile.ZipInfo]:
+        header, _ = self._ask(lambda: ("list zip", None))
+        return reader_process.read_listed(header)
+
+    def _ask(self, question: Callable[[], tuple[str, Any]]) -> tuple[dict, list[bytes | None]]:
+        for left in reversed(range(TRIES)):
+            try:
+                if self._worker is None:
+                    self._worker = self.readers.hold()
+                    self._give_file(self._worker)
+                self._worker.send(question())
+                header, blobs = self._worker.receive(time.monotonic() + self.readers.seconds)
+            except TimeoutError:
+                self.close()
+                raise NotRead(f"it took longer than {self.readers.seconds:g} s.") from None
+            except (OSError, EOFError, ValueError) as problem:
+                self.close()
+                if left == 0:
+                    raise NotRead(f"the process that read it was lost ({problem}).") from None
+                continue
+            if "failed" in header:
+                raise NotRead(header["failed"])
+            return header, blobs
+        raise AssertionError("unreachable")
+
+    def _give_file(self, worker: Worker) -> None:
+        with self.path.open("rb") as file:
+            worker.send(("open zip", None))
+            socket.send_fds(worker.stream, [b"z"], [file.fileno()])
+
+
 class Readers:
     """Workers behind walls, as many as there are threads that use it. A context manager."""
 
@@ -138,14 +193,34 @@ class Readers:
         allowance.entries, allowance.size = left.entries, left.size
         return [Entry(name, problem=problem, data=data) for name, problem, data in found]
 
+    @contextlib.contextmanager
+    def open_zip(self, path: Path) -> Iterator[ZipBeyond]:
+        """A class's zip, as `files.open_zip` opens it."""
+        archive = ZipBeyond(self, path)
+        try:
+            yield archive
+        finally:
+            archive.close()
+
     def finish(self, handed_in: HandedIn, setting: Setting, box: Box) -> Finished:
         """Read, run and judge one student's work. What can't be done becomes a flag."""
         read = handed_in.read()
         try:
             given = (read, box.limits)
-            return self._ask("finish", given, setting, reader_process.read_finished, box)
+            theirs = partial(reader_process.read_finished, read.student, setting.assignment)
+            return self._ask("finish", given, setting, theirs, box)
         except NotRead as problem:
             return unread(read, setting, str(problem))
+
+    def judge_again(self, stored: Stored, setting: Setting, box: Box) -> Finished:
+        """Judge a stored notebook again. Raises NotRead, or BoxFailed if the box failed."""
+        given, student = (stored, box.limits), stored.record.student
+        theirs = partial(reader_process.read_finished, student, setting.assignment)
+        return self._ask("judge again", given, setting, theirs, box)
+
+    def try_reading(self, data: bytes) -> None:
+        """Read and clean a notebook as nbgrader's steps do. Raises NotRead if that fails."""
+        self._ask("read", data, None, lambda header, blobs: None)
 
     # --- one request ---
 
@@ -168,17 +243,20 @@ class Readers:
                     worker.setting = setting
                 worker.send((kind, given))
                 header, blobs = self._follow(worker, box)
+                if "box failed" in header:
+                    self._give_back(worker)
+                    raise BoxFailed(header["box failed"])
                 if "failed" in header:
-                    self._drop(worker)
+                    self.drop(worker)
                     raise NotRead(f"reading it failed ({header['failed']}).")
                 reply = read(header, blobs)
             except TimeoutError:
-                self._drop(worker)
+                self.drop(worker)
                 raise NotRead(
                     f"reading and judging it took longer than {self.seconds:g} s."
                 ) from None
             except (OSError, EOFError, ValueError, KeyError, TypeError) as problem:
-                self._drop(worker)
+                self.drop(worker)
                 if left == 0 or self._closed:
                     raise NotRead(f"the process that read it was lost ({problem}).") from None
                 continue
@@ -201,6 +279,16 @@ class Readers:
             worker.stream.sendall(HEAD.pack(len(content), 0) + content)
 
     # --- the processes ---
+
+    def hold(self) -> Worker:
+        """A worker for several requests; whoever asks for it ends it with `drop`."""
+        worker = self._worker()
+        try:
+            self._wait_for(worker)
+        except BaseException:
+            self.drop(worker)
+            raise
+        return worker
 
     def _worker(self) -> Worker:
         with self._changing:
@@ -245,7 +333,8 @@ class Readers:
             else:
                 self._idle.append(worker)
 
-    def _drop(self, worker: Worker | None) -> None:
+    def drop(self, worker: Worker | None) -> None:
+        """End a worker, whatever it does."""
         if worker is not None:
             with self._changing:
                 self._busy.discard(worker)

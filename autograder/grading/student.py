@@ -6,11 +6,14 @@ and gives back are plain values that can travel.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import nbformat
 from nbformat import NotebookNode
 
+from autograder.cell_names import check_cell
 from autograder.grading import clean, outputs
 from autograder.grading.archive import notebook_bytes
 from autograder.grading.grade import RunsJobs, Task, grade, written_answers
@@ -46,6 +49,16 @@ class Setting:
     cells: Mapping[str, StoredCell]
     release: str = ""  # the text of the notebook that these students were given
     register: dict | None = None  # the exercises as their class uses them
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A submission that was taken in before and is judged again."""
+
+    record: SubmissionRecord
+    submitted: bytes  # the notebook that is judged
+    autograded: bytes | None = None  # the one that the verdicts are written into
+    exercises: tuple[str, ...] = ()  # these alone; without any, all of them
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,35 @@ def finish(handed_in: HandedIn, setting: Setting, box: RunsJobs) -> Finished:
         return complete(taken_in, setting, box)
     except Exception as problem:
         return flagged(taken_in, Flag("grader", f"It could not be graded: {problem}"))
+
+
+def judge_again(stored: Stored, setting: Setting, box: RunsJobs) -> Finished:
+    """New verdicts on a stored notebook; of all else in its record nothing changes.
+
+    Raises BoxFailed when the box could not do its work, and whatever a damaged file leads to.
+    """
+    register.use(setting.register)
+    notebook = nbformat.reads(stored.submitted.decode(), as_version=4)
+    wanted = only(notebook, stored.exercises) if stored.exercises else notebook
+    grades = grade(Task(stored.record.student, wanted, setting.seeds), box)
+    record = with_verdicts(stored.record, grades, setting.run, stored.record.written)
+    comments = {answer.exercise: outputs.comment_on(answer) for answer in grades.answers}
+    if stored.autograded is None:
+        return Finished(record, comments=comments)
+    shown = nbformat.reads(stored.autograded.decode(), as_version=4)
+    outputs.write_verdicts(shown, grades, all_exercises=not stored.exercises)
+    judged = [check_cell(answer.exercise) for answer in grades.answers]
+    scores = {name: score for name, score in outputs.scores(shown).items() if name in judged}
+    return Finished(record, scores, comments, autograded=notebook_bytes(shown))
+
+
+def only(notebook: NotebookNode, wanted: Sequence[str]) -> NotebookNode:
+    """The notebook with the check cells of the wanted exercises alone."""
+    kept = copy.copy(notebook)
+    kept["cells"] = [
+        cell for cell in notebook.cells if outputs.checked_exercise(cell) in (None, *wanted)
+    ]
+    return kept
 
 
 def unread(handed_in: HandedIn, setting: Setting, reason: str) -> Finished:

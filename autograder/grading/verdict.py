@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder import oracles  # noqa: F401 - gives the judge its oracles
@@ -152,7 +152,20 @@ def with_verdicts(
 
     Of its flags only those go that the box or the judge raised for the same exercises.
     """
-    fresh = {answer.exercise: exercise_record(answer) for answer in grades.answers}
+    judged = tuple(map(exercise_record, grades.answers))
+    return with_exercises(record, judged, run, written, grades.printed, grades.seconds)
+
+
+def with_exercises(
+    record: SubmissionRecord,
+    judged: Sequence[ExerciseRecord],
+    run: str,
+    written: Mapping[str, WrittenRecord],
+    printed: str,
+    seconds: float,
+) -> SubmissionRecord:
+    """The same from what is kept of the verdicts."""
+    fresh = {entry.exercise: entry for entry in judged}
     known = [entry.exercise for entry in record.exercises]
     exercises = [fresh.get(entry.exercise, entry) for entry in record.exercises]
     exercises += [entry for name, entry in fresh.items() if name not in known]
@@ -169,6 +182,6 @@ def with_verdicts(
         exercises=tuple(exercises),
         flags=(*kept, *raised),
         written=dict(written),
-        printed=grades.printed,
-        seconds=grades.seconds,
+        printed=printed,
+        seconds=seconds,
     )

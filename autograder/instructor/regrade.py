@@ -6,7 +6,6 @@ everyone or for some students, for all exercises or for some. Marks given by han
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,16 +13,17 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
-from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder.box import Box, choose_wall
 from autograder.cell_names import check_cell
 from autograder.course_files import CourseError, write_atomically
-from autograder.grading import archive, outputs, record
-from autograder.grading.grade import Task, draw_seeds, grade
+from autograder.grading import archive, record
+from autograder.grading.grade import draw_seeds
+from autograder.grading.reading import Readers
 from autograder.grading.record import Problem, RunRecord, SubmissionRecord
-from autograder.grading.verdict import Grades, with_verdicts
+from autograder.grading.releases import release_of
+from autograder.grading.student import Finished, Setting, Stored
 from autograder.grading.what_to_run import checked_exercises
 from autograder.instructor.course import Course, records_of
 from autograder.nbgrader_parts.configuration import own_settings
@@ -31,6 +31,7 @@ from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.whole_class import workers
 from autograder.whole_class.course_directory import only_writer
 from autograder.whole_class.following import Agree, always, bring_along
+from course_utils import register
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,10 @@ def regrade(
         bring_along(course.root, assignment, course.db_url, agree)
     records = records_of(course, assignment)
     chosen = _chosen(course, assignment, students, records)
-    notebooks = {name: _read(course, "submitted", name, assignment) for name in chosen}
-    wanted = _exercises(notebooks.values(), exercises, assignment)
+    wanted = _exercises(course, [records[name] for name in chosen], exercises, assignment)
     seeds = draw_seeds(wanted)
     if same_seeds:
         seeds |= _last_seeds(records, wanted)
-    tasks = [Task(name, _only(notebooks[name], wanted), seeds) for name in chosen]
     with only_writer(course.root):
         run = replace(
             record.new_run(assignment, seeds, choose_wall(unsafe)), submissions=len(chosen)
@@ -95,17 +94,21 @@ def regrade(
         changes: list[PointsChange] = []
         problems: list[Problem] = []
         try:
-            with Box(jobs, unsafe=unsafe) as box:
-                judged = workers.side_by_side(partial(grade, box=box), tasks, jobs)
-                for done, (index, grades) in enumerate(judged, 1):
-                    name = chosen[index]
-                    if isinstance(grades, BaseException):
-                        problems.append(Problem(name, f"It could not be graded again ({grades})."))
+            with Box(jobs, unsafe=unsafe) as box, Readers(unsafe) as readers:
+                setting = Setting(run.run, assignment, seeds, {}, register=register.used())
+                readers.prepare(setting)
+                work = partial(_judge_again, course, tuple(wanted), readers, setting, box)
+                judged = workers.side_by_side(work, [records[name] for name in chosen], jobs)
+                for done, (index, item) in enumerate(judged, 1):
+                    old = records[chosen[index]]
+                    if isinstance(item, BaseException):
+                        said = f"It could not be graded again: {item}"
+                        problems.append(Problem(old.student, said))
                     else:
-                        changes += _changes(records[name], grades, by_hand)
+                        changes += _changes(old, item, by_hand)
                         if not dry_run:
-                            _store(course, run, records[name], grades, writer)
-                    tell(done, len(tasks))
+                            _store(course, old, item, writer)
+                    tell(done, len(chosen))
         finally:
             writer.close()
         run = replace(
@@ -147,9 +150,13 @@ def _chosen(
 
 
 def _exercises(
-    notebooks: Iterable[NotebookNode], wanted: Sequence[str], assignment: str
+    course: Course, chosen: Iterable[SubmissionRecord], wanted: Sequence[str], assignment: str
 ) -> list[str]:
-    there = list(dict.fromkeys(e for nb in notebooks for e in checked_exercises(nb)))
+    """Those that the students were given or were judged on before."""
+    given = checked_exercises(nbformat.reads(release_of(course.root, assignment), as_version=4))
+    before = (entry.exercise for record in chosen for entry in record.exercises)
+    known = {exercise.id for exercise in register.ever()}
+    there = [name for name in dict.fromkeys((*given, *before)) if name in known]
     unknown = [name for name in wanted if name not in there]
     if unknown:
         raise CourseError(
@@ -177,56 +184,46 @@ def _marks_by_hand(course: Course, assignment: str) -> dict[tuple[str, str], flo
         }
 
 
-def _only(notebook: NotebookNode, wanted: Sequence[str]) -> NotebookNode:
-    """The notebook with the check cells of the wanted exercises alone."""
-    kept = copy.copy(notebook)
-    kept["cells"] = [
-        cell for cell in notebook.cells if outputs.checked_exercise(cell) in (None, *wanted)
-    ]
-    return kept
+def _judge_again(
+    course: Course,
+    exercises: tuple[str, ...],
+    readers: Readers,
+    setting: Setting,
+    box: Box,
+    old: SubmissionRecord,
+) -> Finished:
+    submitted = _path(course, "submitted", old.student, setting.assignment)
+    autograded = _path(course, "autograded", old.student, setting.assignment)
+    shown = autograded.read_bytes() if autograded.is_file() else None
+    stored = Stored(old, submitted.read_bytes(), shown, exercises)
+    return readers.judge_again(stored, setting, box)
 
 
 def _changes(
-    old: SubmissionRecord, grades: Grades, by_hand: Mapping[tuple[str, str], float]
+    old: SubmissionRecord, item: Finished, by_hand: Mapping[tuple[str, str], float]
 ) -> list[PointsChange]:
     before = {entry.exercise: entry.points for entry in old.exercises}
     return [
         PointsChange(
             old.student,
-            answer.exercise,
-            before.get(answer.exercise, 0.0),
-            answer.verdict.points,
-            by_hand.get((old.student, check_cell(answer.exercise))),
+            entry.exercise,
+            before.get(entry.exercise, 0.0),
+            entry.points,
+            by_hand.get((old.student, check_cell(entry.exercise))),
         )
-        for answer in grades.answers
+        for entry in item.record.exercises
+        if entry.exercise in item.comments  # the others were not judged again
     ]
 
 
-def _store(
-    course: Course, run: RunRecord, old: SubmissionRecord, grades: Grades, writer: GradebookWriter
-) -> None:
+def _store(course: Course, old: SubmissionRecord, item: Finished, writer: GradebookWriter) -> None:
     """Notebook, gradebook, record: in this order, as a record means that all is done."""
-    path = _path(course, "autograded", old.student, run.assignment)
-    scores: dict[str, float | None] = {}
-    if path.is_file():
-        notebook = nbformat.read(path, as_version=4)
-        outputs.write_verdicts(notebook, grades, all_exercises=False)
-        judged = [check_cell(answer.exercise) for answer in grades.answers]
-        scores = {n: score for n, score in outputs.scores(notebook).items() if n in judged}
-        write_atomically(path, nbformat.v4.writes(notebook).encode())
-    new = with_verdicts(old, grades, run.run, old.written)
-    comments = {answer.exercise: outputs.comment_on(answer) for answer in grades.answers}
-    writer.write([Entry(new, scores, comments, old)])
-    archive.write_record(course.root, new)
+    if item.autograded is not None:
+        path = _path(course, "autograded", old.student, old.assignment)
+        write_atomically(path, item.autograded)
+    writer.write([Entry(item.record, item.scores, item.comments, old)])
+    archive.write_record(course.root, item.record)
 
 
 def _path(course: Course, step: str, student: str, assignment: str) -> Path:
     return course.folder(step, archive.folder_name(student), assignment) / f"{assignment}.ipynb"
-
-
-def _read(course: Course, step: str, student: str, assignment: str) -> NotebookNode:
-    path = _path(course, step, student, assignment)
-    try:
-        return nbformat.read(path, as_version=4)
-    except Exception as problem:  # nbformat raises many kinds for a damaged file
-        raise CourseError(f"{path} can't be read: {problem}.") from None

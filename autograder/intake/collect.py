@@ -16,7 +16,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from autograder.intake.cells import Unreadable, read_document
-from autograder.intake.files import Allowance, Entry, Opening, open_entries, unzip
+from autograder.intake.files import Opening, open_entries
 from autograder.intake.matching import likeness
 from autograder.intake.names import assignment_named, version_in
 from autograder.intake.places import Release, read_release
@@ -72,12 +72,12 @@ def find_files(
     scratch: Path,
     roster: Path | None = None,
     settled: Path | None = None,
-    unzip: Callable[[bytes, str, int, Allowance], list[Entry]] = unzip,
+    opening: Callable[[Path], Opening] = Opening,
 ) -> list[HandedIn]:
     """Who handed in which files, sorted by student; `scratch` holds what comes out of zips.
 
-    `settled` is the instructor's own file for what the roster does not tell. `unzip` opens the
-    zips that students made.
+    `settled` is the instructor's own file for what the roster does not tell. `opening` says who
+    opens the zips.
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     known_people = read_roster(roster) if roster else []
@@ -85,7 +85,7 @@ def find_files(
     by_student: dict[str, list[Arrival]] = defaultdict(list)
     known = list(assignments)
     for path in map(Path, paths):
-        entries = list(open_entries(path, Opening(scratch, unzip)))
+        entries = list(open_entries(path, opening(scratch)))
         for arrival in arrivals(entries, path, known, directory):
             by_student[arrival.student].append(arrival)
     return [_handed_in(student, found) for student, found in sorted(by_student.items())]

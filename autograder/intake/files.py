@@ -16,9 +16,11 @@ import stat
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import IO, Protocol
 
 from autograder.intake.text import clean_name
 
@@ -88,25 +90,54 @@ class Allowance:
     size: int = field(default_factory=lambda: LARGEST_ZIP)
 
 
+class Zip(Protocol):
+    """A zip that was opened, here or in another process."""
+
+    size: int
+    infos: Sequence[zipfile.ZipInfo]
+
+    def read(self, info: zipfile.ZipInfo, most: int) -> bytes: ...
+
+
+class ZipHere:
+    """A zip that this process reads. Raises whatever a damaged one makes the library raise."""
+
+    def __init__(self, stream: IO[bytes]):
+        self.size = stream.seek(0, os.SEEK_END)
+        self.archive = zipfile.ZipFile(stream)
+        self.infos = self.archive.infolist()
+
+    def read(self, info: zipfile.ZipInfo, most: int) -> bytes:
+        with self.archive.open(info) as packed:
+            return packed.read(most)
+
+
+@contextlib.contextmanager
+def open_zip(path: Path) -> Iterator[Zip]:
+    with path.open("rb") as stream:
+        yield ZipHere(stream)
+
+
 def unzip(data: bytes, name: str, depth: int, allowance: Allowance) -> list[Entry]:
     """The files in a student's zip, with their bytes, within what the student is still allowed."""
-    found = list(_zip(io.BytesIO(data), name, f"{name}/", Opening(None), depth, allowance))
+    found = list(_zip_of_student(data, name, depth, allowance))
     return found or [Entry(name, problem=f"{PurePosixPath(name).name} has no files in it.")]
 
 
 @dataclass(frozen=True)
 class Opening:
-    """Where the files from zips go (None: they stay in memory), and who opens a student's zip."""
+    """Where the files from zips go (None: they stay in memory), and who opens the zips."""
 
     scratch: Path | None
-    unzip: Callable[[bytes, str, int, Allowance], list[Entry]] = unzip
+    unzip: Callable[[bytes, str, int, Allowance], list[Entry]] = unzip  # a student's
+    open_zip: Callable[[Path], AbstractContextManager[Zip]] = open_zip  # a class's
 
     def keep(self, name: str, data: bytes) -> Entry:
         if self.scratch is None:
             return Entry(name, data=data)
         return Entry(name, _unpacked(data, self.scratch))
 
-    def open_zip(self, data: bytes, name: str, depth: int, own: Allowance) -> Iterator[Entry]:
+    def unpack(self, data: bytes, name: str, depth: int, own: Allowance) -> Iterator[Entry]:
         for entry in self.unzip(data, name, depth, own):
             yield entry if entry.data is None else self.keep(entry.name, entry.data)
 
@@ -147,11 +178,16 @@ def _zip_of_class(path: Path, opening: Opening) -> Iterator[Entry]:
     if path.is_symlink() or not path.is_file():
         yield from _file(path, name_of(path.name), opening, Allowance())
         return
-    try:
-        with path.open("rb") as stream:
-            yield from _zip(stream, name_of(path.name), "", opening, 1, None)
-    except OSError as error:
-        yield Entry(name_of(path.name), problem=_unreadable(path.name, error))
+    name = name_of(path.name)
+    with contextlib.ExitStack() as until_the_end:
+        try:
+            archive = until_the_end.enter_context(opening.open_zip(path))
+        except OSError as error:
+            yield Entry(name, problem=_unreadable(path.name, error))
+        except Exception as error:
+            yield Entry(name, problem=_unopened(name, error))
+        else:
+            yield from _entries(archive, name, "", opening, 1, None)
 
 
 def _folder(root: Path, opening: Opening) -> Iterator[Entry]:
@@ -197,7 +233,7 @@ def _file(path: Path, name: str, opening: Opening, allowance: Allowance) -> Iter
             yield Entry(name, problem=_too_large(short, path.stat().st_size))
         elif _is_zip(name):
             data = path.read_bytes()
-            yield from opening.open_zip(data, name, 1, allowance)
+            yield from opening.unpack(data, name, 1, allowance)
         else:
             yield Entry(name, path)
     except OSError as error:
@@ -208,8 +244,25 @@ def _unreadable(name: str, error: OSError) -> str:
     return f"{name_of(PurePosixPath(name).name)} can't be read: {error.strerror or error}."
 
 
-def _zip(
-    stream: io.BufferedIOBase | io.BytesIO,
+def _unopened(name: str, error: Exception) -> str:
+    return f"{PurePosixPath(name).name} is not a zip file that can be opened ({error})."
+
+
+def _zip_of_student(data: bytes, name: str, depth: int, allowance: Allowance) -> Iterator[Entry]:
+    listed = data.count(CENTRAL)
+    if listed > MOST_ENTRIES:
+        yield Entry(name, problem=_too_many(PurePosixPath(name).name, listed, MOST_ENTRIES))
+        return
+    try:
+        archive = ZipHere(io.BytesIO(data))
+    except Exception as error:  # the library raises whatever a damaged table of contents leads to
+        yield Entry(name, problem=_unopened(name, error))
+        return
+    yield from _entries(archive, name, f"{name}/", Opening(None), depth, allowance)
+
+
+def _entries(
+    archive: Zip,
     name: str,
     prefix: str,
     opening: Opening,
@@ -217,20 +270,15 @@ def _zip(
     allowance: Allowance | None,
 ) -> Iterator[Entry]:
     """The files in a zip. Without an allowance it is a class's, and each student has one."""
-    short = PurePosixPath(name).name
-    try:
-        if allowance is not None and isinstance(stream, io.BytesIO):
-            listed = stream.getvalue().count(CENTRAL)
-            if listed > MOST_ENTRIES:
-                yield Entry(name, problem=_too_many(short, listed, MOST_ENTRIES))
-                return
-        archive = zipfile.ZipFile(stream)  # type: ignore[arg-type]
-        infos = archive.infolist()
-    except Exception as error:  # the library raises whatever a damaged table of contents leads to
-        yield Entry(name, problem=f"{short} is not a zip file that can be opened ({error}).")
-        return
+    short, infos = PurePosixPath(name).name, archive.infos
     if len(infos) > MOST_ENTRIES_OF_CLASS:
         yield Entry(name, problem=_too_many(short, len(infos), MOST_ENTRIES_OF_CLASS))
+        return
+    if sum(info.compress_size for info in infos) > archive.size:
+        yield Entry(
+            name,
+            problem=f"The entries of {short} overlap, as in a zip bomb: it is not unpacked.",
+        )
         return
     allowances = _allowances(infos) if allowance is None else {}
     for info, parts in _worth_a_look(infos):
@@ -238,7 +286,7 @@ def _zip(
         yield from _unpack(archive, info, parts, prefix, opening, depth, own)
 
 
-def _worth_a_look(infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInfo, tuple]]:
+def _worth_a_look(infos: Sequence[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInfo, tuple]]:
     for info in infos:
         parts = _parts(info)
         junk = any(part in JUNK for part in parts) or parts[-1] in JUNK_FILES
@@ -246,7 +294,7 @@ def _worth_a_look(infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInf
             yield info, parts
 
 
-def _allowances(infos: list[zipfile.ZipInfo]) -> dict[tuple[str, ...], Allowance]:
+def _allowances(infos: Sequence[zipfile.ZipInfo]) -> dict[tuple[str, ...], Allowance]:
     """One for each student of a class: by the first folder in which they differ."""
     firsts = Counter(_parts(info)[0] for info in infos)
     depth = 2 if len(firsts) == 1 else 1
@@ -258,7 +306,7 @@ def _owner(parts: tuple[str, ...], allowances: Iterable[tuple[str, ...]]) -> tup
 
 
 def _unpack(
-    archive: zipfile.ZipFile,
+    archive: Zip,
     info: zipfile.ZipInfo,
     parts: tuple[str, ...],
     prefix: str,
@@ -282,8 +330,7 @@ def _unpack(
         return
     room = min(LARGEST_FILE, allowance.size)
     try:
-        with archive.open(info) as packed:
-            data = packed.read(room + 1)
+        data = archive.read(info, room + 1)
     except Exception as error:  # whatever a damaged entry makes the library raise
         yield Entry(name, problem=f"{inner} is damaged in the zip file ({error}).")
         return
@@ -295,7 +342,7 @@ def _unpack(
     elif depth >= DEEPEST_ZIP:
         yield Entry(name, problem=f"{inner} is a zip in a zip in a zip: refused.")
     else:
-        yield from opening.open_zip(data, name, depth + 1, allowance)
+        yield from opening.unpack(data, name, depth + 1, allowance)
 
 
 def _unpacked(data: bytes, scratch: Path) -> Path:

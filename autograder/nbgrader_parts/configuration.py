@@ -80,6 +80,7 @@ def release_settings(c: Config) -> None:
 
 def grading_settings(c: Config) -> None:
     """Answers run in the box, saved outputs stay, and the verdict becomes the comment."""
+    c.Autograde.pre_convert_hook = f"{PARTS}.steps.leave_out_unreadable"
     c.Autograde.sanitize_preprocessors = [
         f"{PARTS}.steps.KeepStudentsOutputs",
         "nbgrader.preprocessors.DeduplicateIds",

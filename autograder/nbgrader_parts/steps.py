@@ -1,9 +1,14 @@
-"""Our steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do."""
+"""Our steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do.
+
+nbgrader reads a student's file in its own process, where nothing stops it. So a worker that can be
+killed reads the file first, and what it does not finish never reaches nbgrader.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
@@ -20,16 +25,42 @@ from autograder import choices
 from autograder.box import Box
 from autograder.cell_names import exercise_of
 from autograder.grading import archive, clean
-from autograder.grading.grade import Task, draw_seeds, grade, written_answers
-from autograder.grading.outputs import comment_on, write_verdicts
+from autograder.grading.archive import notebook_bytes
+from autograder.grading.grade import draw_seeds, written_answers
+from autograder.grading.reading import NotRead, Readers
 from autograder.grading.record import SubmissionRecord, fingerprint, fingerprint_of_files, now
 from autograder.grading.releases import release_names, release_of
-from autograder.grading.verdict import Grades, with_verdicts
+from autograder.grading.student import Finished, Setting, Stored
+from autograder.grading.verdict import with_exercises
 from autograder.grading.what_to_run import checked_exercises
 from autograder.intake.submission import Sender
 from autograder.nbgrader_parts.gradebook import count, settle_review
+from course_utils import register
 
 GRADES = "autograder_grades"
+_readers: list[Readers] = []
+
+
+def readers() -> Readers:
+    """One warm process for the whole command; it forks the workers that read and judge."""
+    if not _readers:
+        _readers.append(Readers())
+        _readers[0].start()
+        atexit.register(_readers[0].close)
+    return _readers[0]
+
+
+def leave_out_unreadable(assignment: str, student: str, notebooks: list[str]) -> None:
+    """nbgrader's `pre_convert_hook`: drop the files that can't be read within the limits.
+
+    nbgrader then reports the submission as failed and goes on with the next one.
+    """
+    for path in list(notebooks):
+        try:
+            readers().try_reading(Path(path).read_bytes())
+        except (NotRead, OSError) as problem:
+            notebooks.remove(path)
+            logging.getLogger("traitlets").error("%s is left out: %s", path, problem)
 
 
 class KeepStudentsOutputs(NbGraderPreprocessor):
@@ -89,23 +120,27 @@ class Execute(NbGraderPreprocessor):
         exercises = checked_exercises(nb)
         self._seeds.update(draw_seeds(e for e in exercises if e not in self._seeds))
         seeds = {exercise: self._seeds[exercise] for exercise in exercises}
-        grades = grade(Task(resources["nbgrader"]["student"], nb, seeds), self.box())
-        write_verdicts(nb, grades)
-        resources[GRADES] = grades
-        return nb, resources
+        about = resources["nbgrader"]
+        setting = Setting("", about["assignment"], seeds, {}, register=register.used())
+        content = notebook_bytes(nb)
+        record = SubmissionRecord("", about["student"], about["assignment"], about["notebook"])
+        judged = readers().judge_again(Stored(record, content, content), setting, self.box())
+        resources[GRADES] = judged
+        assert judged.autograded is not None
+        return nbformat.reads(judged.autograded.decode(), as_version=4), resources
 
 
 class WriteComments(NbGraderPreprocessor):
     """After nbgrader's SaveAutoGrades: the verdict in words, and finished answers stay finished."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        about, grades = resources["nbgrader"], resources[GRADES]
+        about, judged = resources["nbgrader"], resources[GRADES]
         place = (about["notebook"], about["assignment"], about["student"])
         course, written = course_root(self), written_answers(nb)
         rules = choices.read(course)
         before = archive.read_record(course, about["assignment"], about["student"])
         with Gradebook(about["db_url"]) as gradebook:
-            self.write_comments(gradebook, place, grades)
+            self.write_comments(gradebook, place, judged)
             stored = gradebook.find_submission_notebook(*place)
             for entry in stored.grades:
                 settle_review(entry, entry.cell.name, before, written)
@@ -120,18 +155,20 @@ class WriteComments(NbGraderPreprocessor):
             flags=tuple(flag for flag in record.flags if flag.source == "intake"),
         )
         run = f"nbgrader-autograde-{now()}"
-        archive.write_record(course, with_verdicts(record, grades, run, written))
+        new = judged.record
+        record = with_exercises(record, new.exercises, run, written, new.printed, new.seconds)
+        archive.write_record(course, record)
         return nb, resources
 
     def write_comments(
-        self, gradebook: Gradebook, place: tuple[str, str, str], grades: Grades
+        self, gradebook: Gradebook, place: tuple[str, str, str], judged: Finished
     ) -> None:
-        for answer in grades.answers:
+        for exercise, said in judged.comments.items():
             try:
-                comment = gradebook.find_comment(answer.exercise, *place)
+                comment = gradebook.find_comment(exercise, *place)
             except MissingEntry:
                 continue
-            comment.auto_comment = comment_on(answer)
+            comment.auto_comment = said
 
     def new_record(self, course: Path, about: dict, stored: SubmittedNotebook) -> SubmissionRecord:
         """The record of a file that never went through intake: what intake would say of it."""

@@ -26,6 +26,7 @@ from autograder.grading.releases import release_names, release_of
 from autograder.grading.student import Finished, Setting, fingerprint_of, unread
 from autograder.grading.what_to_run import checked_exercises, modules_for
 from autograder.intake import HandedIn, Student, find_files, read_roster
+from autograder.intake.files import Opening
 from autograder.nbgrader_parts.backups import back_up
 from autograder.nbgrader_parts.configuration import own_settings
 from autograder.nbgrader_parts.database import gradebook_url, stored_cells
@@ -147,7 +148,7 @@ def found_files(options: Options, scratch: Path, readers: Readers) -> list[Hande
         scratch,
         options.roster,
         settled if settled.is_file() else None,
-        readers.unzip,
+        partial(Opening, unzip=readers.unzip, open_zip=readers.open_zip),
     )
     return found
 

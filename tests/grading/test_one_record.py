@@ -115,3 +115,20 @@ def test_a_class_with_flags_of_intake_is_regraded_and_loses_none(tmp_path):
         assert [without_run(entry) for entry in after] == [without_run(entry) for entry in before]
         assert {entry.run for entry in after} == {done.run.run}
         assert not any(change.changed for change in done.changes)
+
+
+def test_a_stored_notebook_that_is_damaged_is_named_and_the_others_are_judged_again(tmp_path):
+    folder, course = tmp_path / "handed_in", tmp_path / "course"
+    for student in ("ann", "bob", "eve"):
+        hand_in(folder, student, submission(RIGHT))
+    _, before = grade_class(Options(ASSIGNMENT, (folder,), course))
+    place = course / "submitted" / "bob" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    place.write_bytes(b'{"cells": [' + b"[" * 100_000)
+    (course / "submitted" / "eve" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").unlink()
+    done = regrade(open_course(course), ASSIGNMENT)
+    assert {problem.student for problem in done.run.problems} == {"bob", "eve"}
+    assert all("could not be graded again" in problem.message for problem in done.run.problems)
+    assert [change.student for change in done.changes] == ["ann"]
+    after = archive.records(course, ASSIGNMENT)
+    assert [entry.points for entry in after] == [8, 8, 8]
+    assert [entry.run for entry in after] == [done.run.run, before[1].run, before[2].run]

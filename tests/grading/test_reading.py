@@ -13,9 +13,10 @@ import pytest
 
 from autograder.box import Box, Limits, Outcome, walls, why_unavailable
 from autograder.grading import reader_process
-from autograder.grading.reading import Readers
+from autograder.grading.reading import NotRead, Readers
 from autograder.grading.record import ExerciseRecord, FindingRecord, Flag, SubmissionRecord
-from autograder.grading.student import Finished, Setting
+from autograder.grading.student import Finished, Setting, Stored
+from autograder.grading.verdict import BoxFailed
 from autograder.intake import find_files
 from autograder.intake.files import Allowance, unzip
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, RIGHT, hand_in, submission
@@ -68,7 +69,9 @@ def test_what_a_worker_finished_comes_back_whole():
     start = reader_process.HEAD.size
     read = reader_process.unpacked(message[start : start + text], message[start + text :])
     assert len(message) == start + text + rest
-    assert reader_process.read_finished(*read) == item
+    assert reader_process.read_finished("李", ASSIGNMENT, *read) == item
+    with pytest.raises(ValueError, match="somebody else"):
+        reader_process.read_finished("eve", ASSIGNMENT, *read)
 
 
 def test_a_worker_that_does_not_end_is_killed_and_the_next_submission_is_graded(handed_in):
@@ -80,6 +83,34 @@ def test_a_worker_that_does_not_end_is_killed_and_the_next_submission_is_graded(
         assert stuck.original == handed_in.read().arrivals[0].entry.data
         readers.seconds = 60.0
         assert readers.finish(handed_in, SETTING, box).record.points == 8
+
+
+def test_a_stored_submission_is_judged_again_by_a_worker_that_can_be_killed(handed_in):
+    record = SubmissionRecord("before", "ann", ASSIGNMENT, "a.ipynb")
+    (arrival,) = handed_in.read().arrivals
+    stored = Stored(record, arrival.entry.data, arrival.entry.data, (EXERCISE,))
+    with Readers(seconds=2.0) as readers, Box(1) as box:
+        with pytest.raises(NotRead, match="took longer than 2 s"):
+            readers.judge_again(stored, SETTING, OddBox(readers, signal.SIGSTOP, 1))
+        readers.seconds = 60.0
+        again = readers.judge_again(stored, SETTING, box)
+    assert again.record.points == 8 and again.record.run == SETTING.run
+    assert again.scores == {f"{EXERCISE}-check": 8.0} and list(again.comments) == [EXERCISE]
+
+
+class FailingBox:
+    limits = Limits()
+
+    def run(self, job, wall_seconds=None):
+        return Outcome("refused", None, "There is no room.", "")
+
+
+def test_a_box_that_fails_gives_no_grade_when_judging_again(handed_in, readers):
+    (arrival,) = handed_in.read().arrivals
+    stored = Stored(SubmissionRecord("b", "ann", ASSIGNMENT, "a"), arrival.entry.data)
+    with pytest.raises(BoxFailed, match="There is no room"):
+        readers.judge_again(stored, SETTING, FailingBox())
+    assert not readers._busy
 
 
 def test_a_worker_that_the_machine_killed_is_replaced_once(handed_in, readers):
