@@ -6,7 +6,9 @@ the register, stable ids), and nbgrader's own generate_assignment takes out what
 not see. The same input gives the same bytes.
 """
 
+import ast
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,9 +27,10 @@ from autograder.left_out import Needed, used_cells, without_dead_links
 from autograder.minutes import minutes_of
 from autograder.nbgrader_parts.configuration import for_course
 from autograder.nbgrader_parts.release import ReleaseFailed, generate_assignment
-from autograder.paths import NOTEBOOKS, SOURCES
+from autograder.paths import NOTEBOOKS, ROOT, SOURCES
 from autograder.rubric import read_lines
 from course_utils import register
+from course_utils.checks import may_use
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
@@ -475,6 +478,31 @@ def to_json(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, version=nbformat.NO_CONVERT) + "\n"
 
 
+def given_names(folder: Path = NOTEBOOKS) -> str:
+    """The names of the course that each notebook gives, for `may_use`: the text of its file."""
+    found, known = {}, _names_of_course()
+    for path in sorted(folder.glob("*.ipynb")):
+        cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+        given = [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
+        names = {name for text in given for name in may_use.names_given(text)}
+        found[path.stem] = sorted(names & known)
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _names_of_course() -> set[str]:
+    """Whatever can be imported from the course: its modules, and what each has at its top."""
+    found = set()
+    for path in (ROOT / "course_utils").rglob("*.py"):
+        found |= {path.stem, path.parent.name}
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
 def write(built: dict[str, str], folder: Path = NOTEBOOKS) -> None:
     """Put the built notebooks in place, all or none."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -494,6 +522,16 @@ def write(built: dict[str, str], folder: Path = NOTEBOOKS) -> None:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_given(path: Path = may_use.GIVEN) -> None:
+    _write_text(path, given_names())
+
+
+def stale_given(path: Path = may_use.GIVEN) -> list[str]:
+    """Whether the file of given names is not what the notebooks give, as a sentence."""
+    same = path.is_file() and path.read_text(encoding="utf-8") == given_names()
+    return [] if same else [f"{path.name} is stale. Run `autograder build`, and commit it too."]
 
 
 def stale(built: dict[str, str], folder: Path = NOTEBOOKS) -> list[str]:

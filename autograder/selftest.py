@@ -15,11 +15,11 @@ from pathlib import Path
 
 from autograder import seeds
 from autograder.box import Box, Job, Limits, Outcome, why_unavailable
-from autograder.grading.refusals import refusal
 from autograder.grading.verdict import judge_outcome
 from autograder.switches import MUTANTS, Switched
 from course_utils import register
 from course_utils.checks import judge, wire
+from course_utils.checks.may_use import refusal
 
 SEEDS = 8
 DIAGNOSED = 2  # seeds that a name is found on, as in a student's own check

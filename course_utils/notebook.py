@@ -1,9 +1,12 @@
 """What a student calls in a notebook: check an answer, ask whether it is ready, hand in."""
 
 import contextlib
+import inspect
 import signal
 import sys
+import textwrap
 import threading
+from collections.abc import Iterable
 
 from course_utils import own, register
 
@@ -15,7 +18,7 @@ def check(answer, *, quiet: bool = False):
     from course_utils.checks import coach, judge, panel
 
     exercise_id, namespace = _locate(answer, sys._getframe(1).f_globals)
-    verdict = judge_here(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
+    verdict = _judged(judge.make_plan(exercise_id, student=_student(namespace)), namespace)
     if not quiet:
         lines = _overwritten(verdict, namespace) + coach.more(verdict, namespace)
         lines += _on_a_gpu(verdict, namespace)
@@ -30,7 +33,7 @@ def ready(*exercise_ids: str) -> bool:
     namespace = sys._getframe(1).f_globals
     for exercise_id in exercise_ids:
         plan = judge.make_plan(exercise_id, judge.VISIBLE_SEEDS[:1], _student(namespace))
-        verdict = judge_here(plan, namespace)
+        verdict = _judged(plan, namespace)
         if verdict.points == 0:
             title = register.exercise(exercise_id).title
             print(
@@ -48,9 +51,7 @@ def ready_to_submit(notebook: str) -> None:
     namespace = sys._getframe(1).f_globals
     file = submission.read(notebook, namespace)
     verdicts = {
-        exercise.id: judge_here(
-            judge.make_plan(exercise.id, student=_student(namespace)), namespace
-        )
+        exercise.id: _judged(judge.make_plan(exercise.id, student=_student(namespace)), namespace)
         for exercise in register.exercises(notebook)
         if exercise.checked
     }
@@ -101,6 +102,30 @@ def _locate(answer, namespace: dict) -> tuple[str, dict]:
             'Give the exercise by its id, as in check("dot-prod-attention").'
         )
     return entry.id, {**namespace, name: answer}
+
+
+def _judged(plan, namespace: dict):
+    """The verdict as the grader reaches it: what the answer does, and what its text uses."""
+    from course_utils import submission
+    from course_utils.checks import judge, may_use
+
+    verdict = judge_here(plan, namespace)
+    if verdict.points == 0:
+        return verdict  # why it fails says more
+    names = register.exercise(plan.exercise).names
+    history = submission.history_of(namespace)
+    texts = may_use.own_cells(names, history) if history else _texts_of(names, namespace)
+    said = may_use.refusal(plan.exercise, texts)
+    return judge.failed_verdict(plan.exercise, said) if said else verdict
+
+
+def _texts_of(names: Iterable[str], namespace: dict) -> list[str]:
+    """The text of functions and classes that were not written in a notebook, where Python has it."""
+    found = []
+    for name in names:
+        with contextlib.suppress(OSError, TypeError):
+            found.append(textwrap.dedent(inspect.getsource(namespace[name])))
+    return found
 
 
 def judge_here(plan, namespace: dict):

@@ -15,11 +15,12 @@ def command(names: tuple[str, ...], check: bool):
         built = build.build(names or None)
         if not check:
             build.write(built)
+            build.write_given()
             click.echo(f"Built {', '.join(built)}.")
             if build.without_colab():
                 click.echo(build.without_colab())
             return
-        problems = build.stale(built)
+        problems = build.stale(built) + build.stale_given()
     except build.BuildError as problem:
         raise click.ClickException(str(problem)) from None
     if problems:

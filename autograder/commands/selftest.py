@@ -7,7 +7,7 @@ from rich.table import Table
 
 from autograder import seeds as draw
 from autograder import selftest, switches
-from autograder.grading.refusals import refusal
+from course_utils.checks.may_use import refusal
 
 PAIRS_NAMED = 0.8
 

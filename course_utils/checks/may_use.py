@@ -6,10 +6,16 @@ itself.
 """
 
 import ast
+import json
 import re
-from collections.abc import Collection, Iterator
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 
+from course_utils import register
+
+GIVEN = Path(__file__).with_name("given.json")  # written by `autograder build`
+MOST_NAMED = 3
 MAGIC = re.compile(r"^\s*[%!].*$", re.MULTILINE)
 # ways to reach something without writing its name
 HIDDEN = {"eval", "exec", "compile", "__import__", "globals", "vars", "importlib", "ctypes", "gc"}
@@ -32,6 +38,65 @@ def refused_uses(
         if any(_is(entry, text, name) for entry in refuses):
             found[text] = None
     return list(found)
+
+
+@cache
+def given_by(notebook: str) -> frozenset[str] | None:
+    """The names of the course that a notebook gives; None if there is no such notebook any more."""
+    found = json.loads(GIVEN.read_text(encoding="utf-8"))
+    return frozenset(found[notebook]) if notebook in found else None
+
+
+def refusal(exercise_id: str, sources: Iterable[str]) -> str:
+    """Why an answer counts for nothing, as a sentence; empty if it uses nothing refused."""
+    entry = register.exercise(exercise_id)
+    given = None if entry.retired else given_by(entry.notebook)
+    uses = [use for source in sources for use in refused_uses(source, entry.refused, given)]
+    if not uses:
+        return ""
+    named = ", ".join(f"`{use}`" for use in dict.fromkeys(uses[:MOST_NAMED]))
+    return (
+        f"The answer uses {named}, which this exercise does not allow: write it yourself, with what "
+        "the notebook gives."
+    )
+
+
+def own_cells(names: Collection[str], history: Sequence[str]) -> list[str]:
+    """The text of an answer among the cells that were run, with the helpers that it uses.
+
+    Of each name the last cell counts that defines it. Helpers are functions, classes and imports.
+    """
+    kept: dict[int, None] = {}
+    wanted, seen = set(names), set()
+    while wanted:
+        name = wanted.pop()
+        seen.add(name)
+        for number in reversed(range(len(history))):
+            defines = _defined(history[number])
+            if name in defines and (defines[name] or name in names):
+                kept[number] = None
+                wanted |= _used(history[number]) - seen
+                break
+    return [history[number] for number in sorted(kept)]
+
+
+@lru_cache(maxsize=1024)
+def _defined(source: str) -> dict[str, bool]:
+    """The names that a cell gives a value, and whether each is a function, a class or an import."""
+    found: dict[str, bool] = {}
+    for node in _nodes(source):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.setdefault(node.id, False)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[node.name] = True
+        elif isinstance(node, ast.alias):
+            found[(node.asname or node.name).split(".")[0]] = True
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _used(source: str) -> frozenset[str]:
+    return frozenset(node.id for node in _nodes(source) if isinstance(node, ast.Name))
 
 
 def is_hidden(source: str) -> str:

@@ -5,11 +5,13 @@ import pytest
 from autograder import build, selftest
 from autograder.box import Box, Job, inside, why_unavailable
 from autograder.grading.record import flag_of
-from autograder.grading.refusals import refusal, with_refusals
+from autograder.grading.refusals import with_refusals
 from autograder.grading.verdict import exercise_record, judge_outcome
 from autograder.paths import SOURCES
 from course_utils import register
 from course_utils.checks import judge, may_use, wire
+from course_utils.checks.may_use import refusal
+from course_utils.notebook import check
 
 REFUSES = ("MultiheadAttention", "practice.solve", "scoring.")
 
@@ -113,3 +115,93 @@ def test_the_verdict_on_an_imported_answer_says_why_and_gives_nothing():
     assert flag_of(exercise_record(refused)).source == "judge"
     assert with_refusals(sneaked, [hidden]).verdict.points == sneaked.verdict.points
     assert "`getattr`" in flag_of(exercise_record(with_refusals(sneaked, [hidden]))).text
+
+
+# ---- in the notebook
+
+
+def run(*cells):
+    """The names after some cells were run in a notebook, with IPython's own list of them."""
+    names = {"In": ["", *cells], "check": check}
+    for cell in cells:
+        exec(compile(cell, "<cell>", "exec"), names)
+    return names
+
+
+SETUP = "import numpy as np\nfrom course_utils import check"
+USES_AVERAGE = (
+    "def weighted_average(weights, values):\n    return np.average(values, axis=0, weights=weights)"
+)
+ITSELF = "def weighted_average(weights, values):\n    return weights @ values / weights.sum()"
+VERDICT = "verdict = check(weighted_average, quiet=True)"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (USES_AVERAGE,),
+        ("mean = None", USES_AVERAGE, "other = 1"),
+        (
+            "from numpy import average as mean",
+            "def weighted_average(weights, values): return mean(values, axis=0, weights=weights)",
+        ),
+        (
+            "def helper(w, v): return np.average(v, axis=0, weights=w)",
+            "def weighted_average(weights, values): return helper(weights, values)",
+        ),
+    ],
+)
+def test_what_the_grade_refuses_the_notebook_refuses_in_the_same_words(cells):
+    verdict = run(SETUP, *cells, VERDICT)["verdict"]
+    assert verdict.points == 0 and not verdict.passed
+    said = refusal("weighted-average", cells)
+    assert "does not allow" in said
+    assert [finding.message for finding in verdict.findings if finding.message] and all(
+        said in finding.message for finding in verdict.findings if finding.message
+    )
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (ITSELF,),
+        (USES_AVERAGE, ITSELF),  # written anew: the last one counts
+        (ITSELF, "compared = np.average([1, 2])"),  # used elsewhere, to compare
+        ("def other(values): return np.average(values)", ITSELF),
+    ],
+)
+def test_what_an_answer_does_not_use_is_its_students_own_business(cells):
+    assert run(SETUP, *cells, VERDICT)["verdict"].passed
+
+
+def test_without_a_notebook_the_text_comes_from_the_file(tmp_path):
+    (tmp_path / "mine.py").write_text(f"import numpy as np\n{USES_AVERAGE}\n")
+    names = {"check": check}
+    code = compile((tmp_path / "mine.py").read_text(), str(tmp_path / "mine.py"), "exec")
+    exec(code, names)
+    exec(VERDICT, names)
+    assert names["verdict"].points == 0
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(SOURCES.glob("0*.py"))])
+def test_in_a_notebook_that_is_solved_nothing_is_refused(name):
+    cells = [
+        c.source for c in build.read_source(SOURCES / f"{name}.py").cells if c.cell_type == "code"
+    ]
+    asked = [e for e in register.exercises(name) if e.checked]
+    assert asked
+    for entry in asked:
+        own = may_use.own_cells(entry.names, cells)
+        assert own and not refusal(entry.id, own)
+
+
+def test_the_names_that_notebooks_give_are_stored_as_they_are():
+    assert build.stale_given() == []
+    assert "check" in may_use.given_by("03_attention")
+
+
+def test_a_stored_list_of_names_that_is_old_is_reported(tmp_path):
+    (tmp_path / "given.json").write_text("{}")
+    assert "autograder build" in build.stale_given(tmp_path / "given.json")[0]
+    build.write_given(tmp_path / "given.json")
+    assert build.stale_given(tmp_path / "given.json") == []
