@@ -5,7 +5,7 @@
 
 1. Training: target words per second of the decoder that runs over all steps at once, against the
    loop of the usual notebooks, which takes one step at a time through the recurrent layer, the
-   attention and the output layer, whose matrix W_d is one whole matrix of equation 12. Same
+   attention and the output layer, whose matrix W_d is one whole matrix of equation 10. Same
    sizes, same batches, same loss, same gradients. In between is a loop that has our two
    narrow matrices in place of the one, to show what comes from the loop alone.
 2. Decoding: the test sentences greedily, all together against one at a time. Same words.
@@ -54,7 +54,7 @@ def loss_step_by_step(model: Translator, batch, scores_of=None) -> tuple[torch.T
 
 
 class WholeOutput(nn.Module):
-    """The same translator with W_d of equation 12 as one matrix, as the usual notebooks have it."""
+    """The same translator with W_d of equation 10 as one matrix, as the usual notebooks have it."""
 
     def __init__(self, model: Translator):
         super().__init__()

@@ -401,5 +401,3 @@ results({}, scores, "score", "stored")
 # - After the same training, the model gets nearly every letter right with attention, and most of them without.
 # - The map shows *what* the model uses, here a line along the anti-diagonal or just beside it, but not *why*.
 # - The score is a design choice; the dot product is the simplest one that looks at both query and key.
-#
-# **Next:** [04 · German to English](04_translation.ipynb) translates with attention.

@@ -116,19 +116,19 @@ draw_attention(german, english, gold, title="which words belong together")
 # The **encoder** is a GRU, a recurrent network with gates like the LSTM, and it reads in both directions. The
 # word $w_t$ at position $t$ first becomes its embedding $z_t$:
 #
-# $$z_t = E_s w_t \quad(3)\qquad
-#   \overrightarrow h_t = \mathrm{GRU}(z_t, \overrightarrow h_{t-1}) \quad(4)\qquad
-#   \overleftarrow h_t = \mathrm{GRU}(z_t, \overleftarrow h_{t+1}) \quad(5)$$
-# $$h_t = [\overrightarrow h_t, \overleftarrow h_t] \quad(6)\qquad
-#   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(7)$$
+# $$z_t = E_s w_t \quad(1)\qquad
+#   \overrightarrow h_t = \mathrm{GRU}(z_t, \overrightarrow h_{t-1}) \quad(2)\qquad
+#   \overleftarrow h_t = \mathrm{GRU}(z_t, \overleftarrow h_{t+1}) \quad(3)$$
+# $$h_t = [\overrightarrow h_t, \overleftarrow h_t] \quad(4)\qquad
+#   h_{\text{sent}} = \mathrm{ReLU}(W_s[\overrightarrow h_S, \overleftarrow h_1] + b_s) \quad(5)$$
 #
 # The **decoder** is a GRU that reads what has been written so far. It starts from the sentence vector
 # $h_{\text{sent}}$ and looks at the source after each step, as in @[luong2015]:
 #
-# $$d_0 = h_{\text{sent}} \quad(8)\qquad u_i = E_t m_i \quad(9)\qquad
-#   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(10)$$
-# $$c_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(11)\qquad
-#   P(m_{i+1}) = \mathrm{softmax}(W_d[c_i, d_i] + b_d) \quad(12)$$
+# $$d_0 = h_{\text{sent}} \quad(6)\qquad u_i = E_t m_i \quad(7)\qquad
+#   d_i = \mathrm{GRU}(u_i, d_{i-1}) \quad(8)$$
+# $$c_i = \mathrm{Attn}(d_i, h_1, \dots, h_S) \quad(9)\qquad
+#   P(m_{i+1}) = \mathrm{softmax}(W_d[c_i, d_i] + b_d) \quad(10)$$
 
 # %%
 from course_utils.figures.translator import slides_diagram, translator_diagram
@@ -162,9 +162,9 @@ print("context", list(context.shape), " weights", list(weights.shape))
 # Scaled dot-product attention projects the decoder's hidden state to a query and every encoder state to a
 # key. The values are the states themselves:
 #
-# $$q = W_q d_i \quad(13)\qquad k_t = W_k h_t \quad(14)\qquad v_t = h_t \quad(15)$$
-# $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{n})}{\sum_j \exp(q\cdot k_j/\sqrt{n})} \quad(1)\qquad
-#   c_i = \sum_t \alpha_t v_t \quad(2)$$
+# $$q = W_q d_i \quad(11)\qquad k_t = W_k h_t \quad(12)\qquad v_t = h_t \quad(13)$$
+# $$\alpha_t = \frac{\exp(q\cdot k_t/\sqrt{n})}{\sum_j \exp(q\cdot k_j/\sqrt{n})} \quad(14)\qquad
+#   c_i = \sum_t \alpha_t v_t \quad(15)$$
 #
 # Here it is for **one** sentence of three words, one number at a time. $n$ is the size of queries and keys,
 # `kq_dim` in the code. (Notebook 01 calls it $d$, but here $d_i$ is the decoder's state.)
@@ -373,7 +373,7 @@ if ready("single-query-attention"):
 #
 # ### What does a column hold?
 #
-# A column is labelled with a word. But its value is the state $h_t$ of equation 6, which has read the rest of
+# A column is labelled with a word. But its value is the state $h_t$ of equation 4, which has read the rest of
 # the sentence from both sides. Change **one** word, and see which states move:
 
 # %%
@@ -431,7 +431,7 @@ if ready("single-query-attention"):
 #
 # Nine runs take more than an hour, which is why only the `full` budget trains them. The runs in this table are
 # ours, on Multi30k with the quick recipe. The last two columns are the BLEU of two published answers to the
-# same task: *sample* is the sample answer of the course that it comes from, and *report* is a student's report.
+# same task: *sample* is the sample answer of the course where it was set, and *report* is a student's report.
 
 # %%
 from course_utils.translation import (
@@ -803,5 +803,3 @@ if ready("single-query-attention"):
 # - A diagram shows where a model looks. Each column is a position that holds more than its word.
 # - Three runs support a claim about means, not about variances. Compare within one set-up.
 # - A beam looks ahead. The plain sum prefers short sentences, so divide it by a power of the length.
-#
-# **Next:** [05 · Self-attention](05_self_attention.ipynb) lets a sequence attend to itself, without an RNN.

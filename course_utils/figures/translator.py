@@ -36,8 +36,8 @@ def translator_diagram() -> Picture:
     for left, right in itertools.pairwise(steps):
         canvas.arrow((left + 25, 280), (right - 25, 280))
     canvas.arrow((places[-1] + 23, 280), (steps[0] - 25, 280))
-    canvas.text(488, 268, "(7), (8)", size=11)
-    canvas.box(250, 120, 250, 44, "attention (11): your module", "attention", new=True)
+    canvas.text(488, 268, "(5), (6)", size=11)
+    canvas.box(250, 120, 250, 44, "attention (9): your module", "attention", new=True)
     for x, look in zip(places, LOOKS, strict=True):
         canvas.shapes.append(
             f'<line class="s2" x1="{x}" y1="259" x2="{130 + 0.55 * x:g}" y2="143" '
@@ -47,7 +47,7 @@ def translator_diagram() -> Picture:
     canvas.text(16, 144, "all h", size=12, anchor="start")
     canvas.arrow((steps[3], 259), (steps[3], 176), (330, 176), (330, 143))
     canvas.text(640, 168, "query: d4", size=12)
-    canvas.box(steps[3], 120, 128, 44, "softmax of\nW [c4, d4]   (12)", "output", size=12)
+    canvas.box(steps[3], 120, 128, 44, "softmax of\nW [c4, d4]   (10)", "output", size=12)
     canvas.arrow((375, 120), (steps[3] - 65, 120))
     canvas.text(570, 110, "context c4 = Σ α h", size=12)
     canvas.arrow((steps[3], 176), (steps[3], 143))

@@ -47,12 +47,12 @@ def attend_step_by_step(attention: nn.Module, hiddens: Tensor, states: Tensor):
 
 
 class Translator(nn.Module):
-    """Equations 3 to 12, with the attention as an argument.
+    """Equations 1 to 10 of notebook 04, with the attention as an argument.
 
     `attend` calls the attention for all target steps; another function may do that faster. Time
     comes first in all tensors here, as it does in PyTorch's recurrent layers.
 
-    The output layer is by far the largest matrix. Here W_d of equation 12 is the product of two:
+    The output layer is by far the largest matrix. Here W_d of equation 10 is the product of two:
     [context, hidden] is first narrowed to the size of a word's vector, then compared with the
     vector of every word. That is a third of the work, and each word's vector is learned only once.
     """
@@ -82,12 +82,12 @@ class Translator(nn.Module):
             nn.init.normal_(embedding.weight, std=widths.words**-0.5)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """source [S, B] -> states [S, B, 2E] (equation 6), first hidden [B, D] (7 and 8)."""
+        """source [S, B] -> states [S, B, 2E] (equation 4), first hidden [B, D] (5 and 6)."""
         states, last = self.encoder(self.dropout(self.source_embedding(source)))
         return states, F.relu(self.sentence(torch.cat([last[0], last[1]], dim=-1)))
 
     def decode(self, given: Tensor, states: Tensor, hidden: Tensor):
-        """given [T, B] -> contexts [T, B, 2E], hiddens [T, B, D], weights [T, B, S] (9 to 11).
+        """given [T, B] -> contexts [T, B, 2E], hiddens [T, B, D], weights [T, B, S] (7 to 9).
 
         Attention comes after the recurrent step and does not feed back into it, so the GRU can
         run over all steps at once.
@@ -103,7 +103,7 @@ class Translator(nn.Module):
         return self.dropout(self.narrow(joined))
 
     def scores(self, contexts: Tensor, hiddens: Tensor) -> Tensor:
-        """The logits of all words, before the softmax of equation 12: [..., V]."""
+        """The logits of all words, before the softmax of equation 10: [..., V]."""
         return self.output(self.features(contexts, hiddens))
 
     def forward(self, source: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:

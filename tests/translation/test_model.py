@@ -1,4 +1,4 @@
-"""The model is equations 3 to 12, and its fast ways give the numbers of the slow ones."""
+"""The model is equations 1 to 10, and its fast ways give the numbers of the slow ones."""
 
 import math
 
