@@ -43,7 +43,7 @@ bring_your_own("attention_by_hand")
 #
 # Until now, a decoder looked at an encoder: the queries came from one sequence, the keys and values from
 # another. In **self-attention** all three come from the *same* sequence. Every position asks a question, and
-# every position answers. The transformer [@vaswani2017] is built on this alone, without recurrence.
+# every position answers. The transformer [@vaswani2017] is built on this, without any recurrence.
 #
 # Here is the whole computation, from left to right. `L` is the length of the sequence, and `D` is the size of
 # its vectors.
@@ -679,7 +679,7 @@ if ready("multi-head-attention", "positional-encoding"):
 # ### A step is a rotation
 #
 # Why sines *and* cosines? A pair $(\sin\theta, \cos\theta)$ is a point on a circle. Going $n$ positions further
-# rotates it by an angle $\delta$ that depends on $n$ alone, *wherever* it starts:
+# rotates it by the same angle $\delta$, *wherever* it starts:
 #
 # $$\begin{pmatrix}\sin(\theta + \delta)\\ \cos(\theta + \delta)\end{pmatrix} =
 #   \begin{pmatrix}\cos\delta & \sin\delta\\ -\sin\delta & \cos\delta\end{pmatrix}
