@@ -9,9 +9,12 @@ from torch import nn
 
 from autograder.build import SOURCES
 from autograder.reference import translation as reference
+from course_utils.data import Corpus, Pairs
 from course_utils.data.tokens import END, START
 from course_utils.figures.translator import slides_diagram, translator_diagram
+from course_utils.training.history import History
 from course_utils.translation.beam_trace import BeamTrace
+from course_utils.translation.scores import Bleu
 from course_utils.widgets import beam_tree
 
 WORDS = ["<s>", "</s>", "a", "the", "dog"]
@@ -109,3 +112,29 @@ def test_drawings_have_a_text_alternative(draw):
     picture = draw()
     assert 'role="img" aria-label="' in picture.html
     assert len(picture.words) > 100
+
+
+@pytest.mark.parametrize(
+    ("corpus", "comparable"),
+    [
+        (("Multi30k", "de"), True),
+        (("Multi30k", "fr"), False),
+        (("Built-in corpus", "de"), False),
+    ],
+)
+def test_only_german_multi30k_is_compared_with_the_table(corpus, comparable, capsys):
+    name, language = corpus
+    nothing = Pairs([], [])
+    cells = jupytext.read(SOURCES / "04_translation.py").cells
+    (cell,) = (c.source for c in cells if "validation loss {history.best_loss" in c.source)
+    known = {
+        "ready": lambda exercise: True,
+        "corpus": Corpus(name, (language, "en"), nothing, nothing, nothing),
+        "score": Bleu(36.5, 36.0, "", ""),
+        "history": History(best_loss=1.73),
+    }
+    exec(cell, known)
+    first, *more = capsys.readouterr().out.splitlines()
+    spoken = {"de": "German", "fr": "French"}[language]
+    assert first == f"{name}, {spoken} to English: test BLEU 36.50, validation loss 1.730"
+    assert [("can't be compared" in line) for line in more] == ([] if comparable else [True])
