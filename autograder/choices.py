@@ -11,7 +11,7 @@ import copy
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import metadata
@@ -261,7 +261,7 @@ class _Reader:
                         f'{value.isoformat()}Z for UTC, or add timezone = "Europe/Berlin" (yours) at '
                         "the top of the file."
                     )
-                value = value.replace(tzinfo=ZoneInfo(timezone))
+                value = in_zone(value, ZoneInfo(timezone), max)
             found[name] = value.astimezone(UTC)
         return found
 
@@ -329,6 +329,12 @@ class _Reader:
                 f"{where} names {name!r}, and there is no such {what}.{_near(name, known)} There "
                 f"are: {', '.join(known)}."
             )
+
+
+def in_zone(moment: datetime, zone: ZoneInfo, which: Callable = max) -> datetime:
+    """A time by the clock in a zone. When the clocks change it may come twice, or not at all:
+    `which` chooses, max the later moment and min the earlier one."""
+    return which(moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
 
 
 def _near(name: str, known: Iterable[str]) -> str:

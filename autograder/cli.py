@@ -25,6 +25,17 @@ class Commands(click.Group):
             return None
         return importlib.import_module(f"autograder.commands.{module}").command
 
+    def invoke(self, ctx):
+        """A gradebook that is locked, or out of reach, is a sentence in every command."""
+        try:
+            return super().invoke(ctx)
+        except Exception as problem:
+            if type(problem).__module__ != "sqlalchemy.exc":
+                raise
+            from autograder.nbgrader_parts.database import why_not
+
+            raise click.ClickException(f"The gradebook can't be used: {why_not(problem)}") from None
+
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-course")

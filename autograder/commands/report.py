@@ -1,5 +1,6 @@
 """autograder report: pages on how the class did, one per assignment and one over all."""
 
+from datetime import UTC
 from pathlib import Path
 
 import click
@@ -61,7 +62,7 @@ def read_graded(opened: Course, gradebook, names):
     people, table = roster_of(opened), timetable(opened.root)
     found = {}
     for name in names:
-        sheets = with_roster(read_sheets(gradebook, name), people)
+        sheets = with_roster(read_sheets(gradebook, name, table.chosen.zone), people)
         if any(sheet.submitted for sheet in sheets):
             most, records = max_score(gradebook, name), records_of(opened, name)
             excused = frozenset(s.student for s in sheets if table.of(s.student, name).excused)
@@ -77,6 +78,8 @@ def write_one(opened: Course, one, due, to: Path | None) -> None:
     sheets, records = list(one.sheets), dict(one.records)
     similar = similar_work(opened, list(records.values()))
     runs = archive.runs(opened.root, one.assignment)
+    zone = timetable(opened.root).chosen.zone or UTC
+    due = due.replace(tzinfo=UTC).astimezone(zone) if due else None
     late = LateWork(due, one.excused, one.undecided)
     page = render(one.assignment, sheets, one.max_score, records, runs, late, similar)
     target = to or opened.root / "reports" / f"{one.assignment}.html"

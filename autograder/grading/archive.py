@@ -11,6 +11,7 @@ a hash, and the record has the original.
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 from autograder.course_files import write_atomically
@@ -19,6 +20,7 @@ from autograder.grading.record import RunRecord, SubmissionRecord
 from autograder.intake.text import file_name
 
 FOLDER = ".autograder"
+_named: set[Path] = set()  # damaged files are named once
 
 
 def folder_name(student: str) -> str:
@@ -87,5 +89,13 @@ def _write(path: Path, content: dict) -> None:
 def _read(path: Path, read):
     try:
         return read(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except OSError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        if path not in _named:
+            _named.add(path)
+            logging.getLogger(__name__).warning(
+                f"{path} is damaged and is passed over. What it records comes back when the "
+                "submission is graded again; points and marks are in the gradebook as before."
+            )
         return None

@@ -20,7 +20,7 @@ from autograder.grading.record import SubmissionRecord
 from autograder.intake import Student, read_roster
 from autograder.nbgrader_parts import backups
 from autograder.nbgrader_parts.configuration import alembic_on_path
-from autograder.nbgrader_parts.database import gradebook_url
+from autograder.nbgrader_parts.database import gradebook_url, why_not
 from autograder.nbgrader_parts.exporters import ROSTER
 
 
@@ -93,7 +93,7 @@ def open_gradebook(course: Course) -> Iterator[Gradebook]:
         with Gradebook(course.db_url) as gradebook:
             yield gradebook
     except SQLAlchemyError as problem:
-        raise CourseError(f"The gradebook can't be used: {_first_line(problem)}.") from problem
+        raise CourseError(f"The gradebook can't be used: {why_not(problem)}") from problem
 
 
 def assignments_in(gradebook: Gradebook, wanted: tuple[str, ...] = ()) -> list[str]:

@@ -131,7 +131,9 @@ def _mean(sheets: list[Sheet]) -> str:
 def _late_tile(sheets: list[Sheet], due: datetime) -> tuple[str, str]:
     late = [sheet.seconds_late for sheet in sheets if sheet.seconds_late > 0]
     days = f", by up to {counted(math.ceil(max(late) / DAY), 'day')}" if late else ""
-    return str(len(late)), f"handed in late{days}; due {due:%-d %B %Y, %H:%M} UTC"
+    return str(
+        len(late)
+    ), f"handed in late{days}; due {due:%-d %B %Y, %H:%M} {due.tzname() or 'UTC'}"
 
 
 def histogram(bins: list[dict]) -> Markup:

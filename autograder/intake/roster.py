@@ -203,12 +203,20 @@ class Directory:
 
 def decode(raw: bytes) -> str:
     """The text of a CSV, in whichever encoding a spreadsheet saved it."""
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16", "replace")
+    return raw.decode(encoding_of(raw), "replace").removeprefix("\ufeff")
+
+
+def encoding_of(raw: bytes) -> str:
+    """How a spreadsheet saved a CSV. A name is first an ASCII letter in the line of titles."""
+    if raw.startswith(b"\xff\xfe") or (raw[1:2] == b"\0" and raw[:1] != b"\0"):
+        return "utf-16-le"
+    if raw.startswith(b"\xfe\xff") or (raw[:1] == b"\0" and raw[1:2] != b"\0"):
+        return "utf-16-be"
     try:
-        return raw.decode("utf-8-sig")
+        raw.decode("utf-8")
     except UnicodeDecodeError:
-        return raw.decode("cp1252", "replace")
+        return "cp1252"
+    return "utf-8"
 
 
 def _mind_systems(titles: list[str], places: dict[str, int | None]) -> bool:

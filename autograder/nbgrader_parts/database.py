@@ -37,6 +37,16 @@ def without_password(url: str) -> str:
     return "that was given"
 
 
+def why_not(problem: BaseException) -> str:
+    """Why a gradebook can't be used, in one sentence, and what to do if somebody else uses it."""
+    own = str(getattr(problem, "orig", None) or problem).strip().split("\n")[0][:160].rstrip(".")
+    busy = "locked" in own or "busy" in own
+    remedy = (
+        " Close what else uses it (formgrader, another command), and try again." if busy else ""
+    )
+    return f"{own}.{remedy}"
+
+
 def has_assignment(url: str, assignment: str) -> bool:
     """Whether the gradebook knows the cells of an assignment; makes a gradebook if there is none."""
     from nbgrader.api import Gradebook, MissingEntry

@@ -18,6 +18,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Unicode
 
+from autograder import choices
 from autograder.course_files import CourseError, write_for_people
 from autograder.grading import archive
 from autograder.intake import Student, read_roster
@@ -184,7 +185,8 @@ class GradesExport(ExportPlugin):
         return Exported(target, len(students), tuple(wanted), waiting)
 
     def _column(self, gradebook: Gradebook, name: str) -> Column:
-        sheets = {sheet.student: sheet for sheet in read_sheets(gradebook, name)}
+        zone = choices.read(self._root()).zone
+        sheets = {sheet.student: sheet for sheet in read_sheets(gradebook, name, zone)}
         records = archive.records(self._root(), name)
         unread = frozenset(record.student for record in records if not record.graded)
         title = self.titles.get(name, name)

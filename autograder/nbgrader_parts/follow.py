@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from nbgrader.api import Comment, Grade, Gradebook, GradeCell, Notebook, SolutionCell, SourceCell
 
@@ -27,7 +28,14 @@ from autograder.nbgrader_parts.marks import max_score, number, read_sheets
 from autograder.nbgrader_parts.release import ReleasedCell
 
 POINTS = re.compile(r"^[\d.e-]+ of [\d.e-]+ points\.")
-Given = tuple[float, float]  # a mark by hand, and out of how many points it was given
+
+
+class Given(NamedTuple):
+    """A mark by hand, out of how many points it was given, and for which text (a fingerprint)."""
+
+    mark: float
+    most: float
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def read_entered(course: Path, assignment: str) -> Entered:
             content["max_points"],
             tuple(content["full_marks"]),
             {
-                student: {cell: (float(mark), float(most)) for cell, (mark, most) in own.items()}
+                student: {cell: Given(*given) for cell, given in own.items()}
                 for student, own in content["by_hand"].items()
             },
         )
@@ -195,12 +203,15 @@ def _change(
         for grade in cell.grades:
             student = grade.notebook.assignment.student_id
             own = by_hand.setdefault(student, {})
-            given = _given(grade, before, was_full, own.get(name))
+            text = _text(name, records.get(student))
+            given = _given(grade, before, was_full, own.get(name), text)
             if given is None:
                 own.pop(name, None)
             else:
                 own[name] = given
             _rescore(grade, name, worth, full, given, before, records.get(student))
+            if given and grade.manual_score is not None and given.text not in ("", text):
+                grade.needs_manual_grade = True  # it was given for another text
             _renew_comment(grade, exercise)
     return sentences, {student: own for student, own in by_hand.items() if own}
 
@@ -236,17 +247,25 @@ def _sentence(exercise: str, before: float | None, worth: float, full: bool, was
     return f"{exercise}: no longer full marks for everybody."
 
 
+def _text(name: str, record: SubmissionRecord | None) -> str:
+    """The fingerprint of a written answer as it is now; empty where nothing is known."""
+    written = record.written.get(name) if record else None
+    return written.sha256 if written else ""
+
+
 def _given(
-    grade: Grade, before: float | None, was_full: bool, remembered: Given | None
+    grade: Grade, before: float | None, was_full: bool, remembered: Given | None, text: str
 ) -> Given | None:
     """The mark by hand as a person gave it, whatever the points were changed to since."""
     if before is None or before == 0 or was_full:
-        return remembered if grade.manual_score is None else (grade.manual_score, before or 0.0)
+        if grade.manual_score is None:
+            return remembered  # the text may have changed since
+        return Given(grade.manual_score, before or 0.0, text)
     if grade.manual_score is None:
         return None
-    if remembered and abs(remembered[0] * before / remembered[1] - grade.manual_score) < 1e-6:
-        return remembered
-    return grade.manual_score, before
+    if remembered and abs(remembered.mark * before / remembered.most - grade.manual_score) < 1e-6:
+        return remembered._replace(text=text)
+    return Given(grade.manual_score, before, text)
 
 
 def _rescore(
@@ -267,8 +286,8 @@ def _rescore(
     share = _share(grade, name, before, record)
     grade.auto_score = None if share is None else round(share * worth, 6)
     grade.manual_score = None
-    if given is not None and given[1]:
-        grade.manual_score = round(min(1.0, given[0] / given[1]) * worth, 6)
+    if given is not None and given.most:
+        grade.manual_score = round(min(1.0, given.mark / given.most) * worth, 6)
     unread = grade.auto_score is None and grade.manual_score is None
     grade.needs_manual_grade = unread or (waited and grade.manual_score is not None)
 

@@ -69,7 +69,8 @@ class GradebookWriter:
             for cell in (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
         }
         self.worth = {c.id: c.max_score for notebook in notebooks for c in notebook.grade_cells}
-        self.full_marks = choices.read(course).full_marks if course else frozenset()
+        chosen = choices.read(course) if course else choices.Choices()
+        self.full_marks, self.zone = chosen.full_marks, chosen.zone
         if self.known:
             self._describe_students()
             self.write([])
@@ -143,7 +144,9 @@ class GradebookWriter:
         if submission.total_seconds_late > 0:
             self.session.flush()
             self.session.refresh(notebook)
-            notebook.late_submission_penalty = late_penalty(self.late, submission, notebook)
+            notebook.late_submission_penalty = late_penalty(
+                self.late, submission, notebook, self.zone
+            )
 
     def close(self) -> None:
         self.gradebook.close()

@@ -21,10 +21,12 @@ from traitlets.config import Config
 from autograder import choices
 from autograder.course_files import CourseError, write_atomically
 from autograder.grading import archive
+from autograder.nbgrader_parts.marks import seconds_late
 from autograder.nbgrader_parts.times import Times, Timetable, timetable
 from autograder.wording import counted
 
 DAY = 24 * 60 * 60
+EVERYBODY = ""  # no student's id
 
 
 def late_plugin(config: Config | None) -> LateSubmissionPlugin:
@@ -33,10 +35,13 @@ def late_plugin(config: Config | None) -> LateSubmissionPlugin:
 
 
 def late_penalty(
-    plugin: LateSubmissionPlugin, submission: SubmittedAssignment, notebook: SubmittedNotebook
+    plugin: LateSubmissionPlugin,
+    submission: SubmittedAssignment,
+    notebook: SubmittedNotebook,
+    zone: tzinfo | None = None,
 ) -> float | None:
     """The points to take off: never more than there are, and None for work in time."""
-    seconds = submission.total_seconds_late
+    seconds = seconds_late(submission, zone)
     if seconds <= 0:
         return None
     penalty = plugin.late_submission_penalty(submission.student_id, notebook.score, seconds)
@@ -73,13 +78,14 @@ class Lateness:
 def lateness(submission: SubmittedAssignment, table: Timetable | None = None) -> Lateness:
     """What the gradebook knows about the times of a submission."""
     times = table.of(submission.student_id, submission.assignment.name) if table else Times()
+    zone = table.chosen.zone if table else None
     return Lateness(
         submission.duedate if submission.assignment.duedate else None,
         submission.timestamp,
-        math.ceil(submission.total_seconds_late / DAY),
+        math.ceil(seconds_late(submission, zone) / DAY),
         submission.late_submission_penalty or 0.0,
         times.excused,
-        (table.chosen.zone if table else None) or UTC,
+        zone or UTC,
     )
 
 
@@ -92,13 +98,14 @@ def refresh_penalties(
     """
     plugin, changed = late_plugin(config), 0
     table = timetable(course) if course else None
+    zone = table.chosen.zone if table else None
     for name in assignments:
         if course and table:
             _bring_times(gradebook, course, name, table)
         for submission in gradebook.assignment_submissions(name):
             excused = table is not None and table.of(submission.student_id, name).excused
             for notebook in submission.notebooks:
-                penalty = None if excused else late_penalty(plugin, submission, notebook)
+                penalty = None if excused else late_penalty(plugin, submission, notebook, zone)
                 if notebook.late_submission_penalty != penalty:
                     notebook.late_submission_penalty = penalty
                     changed += 1
@@ -113,10 +120,12 @@ def _bring_times(gradebook: Gradebook, course: Path, name: str, table: Timetable
     """
     assignment = gradebook.find_assignment(name)
     due = table.due(name)
-    if due is not None:
-        assignment.duedate = naive_utc(due)
     ours = _read_ours(course, name)
     now: dict[str, dict[str, bool]] = {}
+    if due is not None:
+        assignment.duedate, now[EVERYBODY] = naive_utc(due), {"due": True}
+    elif ours.get(EVERYBODY, {}).get("due"):
+        assignment.duedate = None
     for submission in gradebook.assignment_submissions(name):
         student = submission.student_id
         times, before = table.of(student, name), ours.get(student, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from nbgrader.api import (
     Assignment,
@@ -71,8 +71,27 @@ class Sheet:
         return f"{self.first_name or ''} {self.last_name or ''}".strip() or self.student
 
 
-def read_sheets(gradebook: Gradebook, assignment: str) -> list[Sheet]:
-    """A sheet for every student of the gradebook, handed in or not, sorted by id."""
+def seconds_late(submission: SubmittedAssignment, zone: tzinfo | None) -> float:
+    """How late work is by the clock on the wall in the class's zone; 0 if it came in time.
+
+    The same time on the next day is one day later, on the days when the clocks change too.
+    """
+    late = submission.total_seconds_late
+    if late <= 0 or zone is None or submission.timestamp is None:
+        return max(0.0, late)
+    due, came = (
+        moment.replace(tzinfo=UTC).astimezone(zone)
+        for moment in (submission.duedate, submission.timestamp)
+    )
+    on_the_wall = (came.replace(tzinfo=None) - due.replace(tzinfo=None)).total_seconds()
+    return on_the_wall if on_the_wall > 0 else late
+
+
+def read_sheets(gradebook: Gradebook, assignment: str, zone: tzinfo | None = None) -> list[Sheet]:
+    """A sheet for every student of the gradebook, handed in or not, sorted by id.
+
+    zone: in which late days are counted.
+    """
     marks: dict[str, list[Mark]] = {}
     rows = (
         gradebook.db.query(
@@ -112,7 +131,7 @@ def read_sheets(gradebook: Gradebook, assignment: str) -> list[Sheet]:
                 submission is not None,
                 submission.timestamp if submission else None,
                 submission.late_submission_penalty or 0.0 if submission else 0.0,
-                submission.total_seconds_late if submission else 0.0,
+                seconds_late(submission, zone) if submission else 0.0,
                 tuple(own),
             )
         )

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 from autograder import choices
 from autograder.course_files import CourseError, write_atomically
 from autograder.intake import read_roster
-from autograder.intake.roster import decode
+from autograder.intake.roster import decode, encoding_of
 
 FILE = "times.csv"
 ROSTER = "roster.csv"
@@ -194,7 +194,8 @@ def _moment(where: str, name: str, cells: dict[str, str], zone: ZoneInfo | None)
                 f"{where}: `{name}` has no time zone. Write {text}+00:00 for UTC, or set `timezone` "
                 f"in {choices.FILE}."
             )
-        found = found.replace(tzinfo=zone)
+        # where the clocks change, the student has the longer time
+        found = choices.in_zone(found, zone, min if name == "handed_in_at" else max)
     return found.astimezone(UTC)
 
 
@@ -229,8 +230,9 @@ def add_to_decide(course: Path, assignment: str, students: Iterable[str], note: 
     for student in new:
         values = {"student": student, "assignment": assignment, "note": note}
         writer.writerow([values.get(title, "") for title in titles])
-    gap = b"" if not before or before.endswith(b"\n") else b"\n"
-    write_atomically(path, before + gap + stream.getvalue().encode())
+    gap = "" if not before or decode(before).endswith("\n") else "\n"
+    added = (gap + stream.getvalue()).encode(encoding_of(before), "replace")
+    write_atomically(path, before + added)
     return new
 
 

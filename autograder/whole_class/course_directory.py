@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from autograder.course_files import CourseError
 from autograder.grading.archive import FOLDER
 from autograder.nbgrader_parts import configuration
-from autograder.nbgrader_parts.database import has_assignment, without_password
+from autograder.nbgrader_parts.database import has_assignment, why_not, without_password
 from autograder.whole_class.following import Agree, always, bring_along, enter
 
 
@@ -26,7 +26,7 @@ def prepare_course(course: Path, assignment: str, url: str, agree: Agree = alway
         there = has_assignment(url, assignment)
     except Exception as problem:
         raise CourseError(
-            f"The gradebook {without_password(url)} cannot be opened: {problem}"
+            f"The gradebook {without_password(url)} cannot be opened: {why_not(problem)}"
         ) from problem
     if there:
         bring_along(course, assignment, url, agree)

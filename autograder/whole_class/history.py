@@ -12,8 +12,6 @@ def why_older(new: SubmissionRecord, before: SubmissionRecord | None) -> str:
     """Why a file is older than the one that is graded, as a sentence; empty if it is not."""
     if before is None or new.sha256 == before.sha256:
         return ""
-    if new.sha256 in before.earlier:
-        return f"{new.source_name} was graded before; a newer file replaced it since."
     ours, theirs = _utc(new.timestamp), _utc(before.timestamp)
     if ours and theirs:
         if ours >= theirs:
@@ -22,11 +20,16 @@ def why_older(new: SubmissionRecord, before: SubmissionRecord | None) -> str:
             f"{new.source_name} was handed in {_shown(ours)}, and {before.source_name}, which is "
             f"graded, {_shown(theirs)}."
         )
-    if _canvas_number(new) and _canvas_number(new) < _canvas_number(before):
+    if _canvas_number(new) and _canvas_number(before):
+        if _canvas_number(new) >= _canvas_number(before):
+            return ""
         return (
             f"{new.source_name} has a lower number of Canvas's than {before.source_name}, which is "
             "graded, so it is older."
         )
+    # a student may go back to an earlier file, which only a time or a number can show
+    if new.sha256 in before.earlier:
+        return f"{new.source_name} was graded before; a newer file replaced it since."
     return ""
 
 
