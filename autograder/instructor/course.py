@@ -1,4 +1,4 @@
-"""Opens a course directory: its gradebook, its roster, and what the grading runs left there."""
+"""Opens a course directory: its gradebook, its roster and its grading records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autograder.nbgrader_parts.exporters import ROSTER
 
 @dataclass(frozen=True)
 class Course:
-    """A course directory as nbgrader lays it out, and the address of its gradebook."""
+    """A course directory in nbgrader's layout, and the address of its gradebook."""
 
     root: Path
     db_url: str
@@ -36,10 +36,10 @@ class Course:
 
 
 def open_course(root: Path | str = ".", db: str | None = None) -> Course:
-    """The course in a directory, with its choices in use and its gradebook backed up.
+    """Open the course in a directory, apply its choices, and back up its gradebook.
 
-    Raises CourseError when there is none that can be used. Every command that opens a course may
-    write its gradebook: late penalties are worked out anew before grades go anywhere.
+    Raises CourseError if there is none that can be used. Every command that opens a course may write
+    to its gradebook: late penalties are recalculated before grades go anywhere.
     """
     root = Path(root).resolve()
     if not root.is_dir():
@@ -48,8 +48,8 @@ def open_course(root: Path | str = ".", db: str | None = None) -> Course:
     path = backups.sqlite_path(url)
     if path is not None and not path.exists():
         raise CourseError(
-            f"{root} has no gradebook ({path.name}). Grade an assignment first, or say which "
-            "course you mean with --course."
+            f"{root} has no gradebook ({path.name}). Grade an assignment first, or name another "
+            "course directory with --course."
         )
     _check_version(url, root, path)
     choices.use(root)
@@ -58,7 +58,7 @@ def open_course(root: Path | str = ".", db: str | None = None) -> Course:
 
 
 def _check_version(url: str, root: Path, path: Path | None) -> None:
-    """A gradebook of another version of nbgrader is left alone, and so is a damaged one."""
+    """Refuse a gradebook from another version of nbgrader, and a damaged one."""
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
@@ -87,7 +87,7 @@ def _first_line(problem: Exception) -> str:
 
 @contextmanager
 def open_gradebook(course: Course) -> Iterator[Gradebook]:
-    """The gradebook, closed again afterwards; what goes wrong in it is one sentence."""
+    """The gradebook, closed again afterwards; its errors become one sentence."""
     alembic_on_path()
     try:
         with Gradebook(course.db_url) as gradebook:
@@ -97,7 +97,7 @@ def open_gradebook(course: Course) -> Iterator[Gradebook]:
 
 
 def assignments_in(gradebook: Gradebook, wanted: tuple[str, ...] = ()) -> list[str]:
-    """The wanted assignments, or all; a name that isn't there is an error."""
+    """The wanted assignments, or all of them; an unknown name is an error."""
     there = [assignment.name for assignment in gradebook.assignments]
     missing = [name for name in wanted if name not in there]
     if missing:
@@ -114,7 +114,7 @@ def require_student(gradebook: Gradebook, student: str) -> None:
 
 
 def roster_of(course: Course, given: Path | None = None) -> dict[str, Student]:
-    """The roster by student id: the file given, or roster.csv of the course, or nothing."""
+    """The roster by student id: from the given file, or from roster.csv of the course, if any."""
     path = given or course.root / ROSTER
     if given is None and not path.exists():
         return {}

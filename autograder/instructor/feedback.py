@@ -1,4 +1,4 @@
-"""A page for each student: points, what each check found, and what a person wrote."""
+"""One page per student: points, what each check found, and what a person wrote."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from course_utils import register
 
 
 class FeedbackSheet(NbGraderPreprocessor):
-    """After GetGrades: gathers what the page shows, so that the template only lays it out."""
+    """Runs after GetGrades and gathers what the page shows, so that the template only lays it out."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         about = resources["nbgrader"]
@@ -74,7 +74,7 @@ class FeedbackSheet(NbGraderPreprocessor):
 
 
 class FeedbackPage(TemplateExporter):
-    """A page made by our template alone, without what nbconvert does to every HTML page."""
+    """A page made by our template alone, without what nbconvert adds to every HTML page."""
 
     file_extension = ".html"
     output_mimetype = "text/html"
@@ -112,7 +112,7 @@ def _item(nb: NotebookNode, index: int, gradebook: Gradebook, place: tuple[str, 
 
 
 def _comment(exercise: str, gradebook: Gradebook, place: tuple[str, str, str]) -> str:
-    """What a person wrote. The grader's own words are in the panel already."""
+    """A person's comment. The grader's own words are in the panel already."""
     try:
         comment = gradebook.find_comment(exercise, *place)
     except MissingEntry:
@@ -121,9 +121,9 @@ def _comment(exercise: str, gradebook: Gradebook, place: tuple[str, str, str]) -
 
 
 def _panel(cell: NotebookNode) -> str:
-    """What the grader wrote into the check cell: the only HTML output that is let through.
+    """What the grader wrote into the check cell, the only HTML output that is let through.
 
-    Graded cells lose what the student saved in them before they are graded.
+    Before grading, these cells lose whatever the student saved in them.
     """
     for output in cell.outputs:
         if output.output_type == "display_data" and "text/html" in output.data:
@@ -168,9 +168,9 @@ def _exercise_title(exercise: str) -> str:
 
 
 def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()) -> list[Path]:
-    """Writes feedback/STUDENT/ASSIGNMENT/ASSIGNMENT.html for all who handed in, or for some.
+    """Write feedback/STUDENT/ASSIGNMENT/ASSIGNMENT.html for everybody who handed in, or for some.
 
-    Who handed in something that could not be graded gets a page that says what to do.
+    A student whose file could not be graded gets a page that explains what to do.
     """
     records = {r.student: r for r in archive.records(course.root, assignment)}
     unread = [r for r in records.values() if not r.graded and r.student in (students or records)]
@@ -193,7 +193,7 @@ def write_feedback(course: Course, assignment: str, students: Sequence[str] = ()
 
 
 def pages_of(course: Course, assignment: str) -> dict[str, Path]:
-    """The pages that there are, by student."""
+    """The pages written so far, by student."""
     return {path.parts[-3]: path for path in _pages(course, assignment)}
 
 
@@ -213,14 +213,14 @@ def _convert(course: Course, assignment: str, student: str) -> None:
     except (NbGraderException, SystemExit, OSError) as problem:
         raise CourseError(
             f"nbgrader could not write all feedback for {assignment}: {problem}. Its own messages "
-            "are above; the other pages are written."
+            "are above. The other pages were written."
         ) from None
 
 
 def _not_graded(course: Course, record: SubmissionRecord) -> str:
-    """The page of a student with nothing to grade.
+    """The page of a student whose file could not be graded.
 
-    It repeats no flag: those are for the instructor, and may name other students.
+    It shows no flags: those are for the instructor, and may name other students.
     """
     person = roster_of(course).get(record.student)
     return (

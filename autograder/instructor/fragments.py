@@ -1,8 +1,8 @@
-"""Turns what a student wrote into pieces of a page that run nothing.
+"""Turns what a student wrote into HTML that runs nothing.
 
-Markdown is rendered first, with raw HTML as text, then a sanitiser (nh3) goes over the HTML, and
-only then are our own parts put in: drawn formulas, pictures and notes. Each of these is limited,
-and what is beyond a limit is named on the page, so that there always is a page.
+Markdown is rendered first, with raw HTML as text. Then a sanitiser (nh3) cleans the HTML, and only
+then are our own parts put in: drawn formulas, pictures and notes. Each of these has a limit, and the
+page mentions what exceeds it, so that there is always a page.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from autograder.intake.text import clean_name, clean_text
 
 LONGEST_TEXT = 20_000
 LONGEST_CODE = 20_000
-# Highlighting takes time with the square of the blanks in a row.
+# The time for highlighting grows with the square of the blanks in a row.
 MANY_BLANKS = re.compile(r"\s{200}")
 LONGEST_FORMULA = 400
 MOST_FORMULAS = 80
@@ -57,17 +57,17 @@ def cleaned(fragment: str) -> str:
 
 
 def written(source: str, attachments: Mapping[str, Any] | None = None) -> str:
-    """A student's text as HTML; what looks like HTML in it is shown as it was typed."""
+    """A student's text as HTML; anything in it that looks like HTML is shown as typed."""
     return _render(source, attachments or {}, raw_html=False)
 
 
 def given(source: str) -> str:
-    """The instructor's text, in which tags may be; it is sanitised all the same."""
+    """The instructor's text, which may contain tags; it is sanitised all the same."""
     return _render(source, {}, raw_html=True)
 
 
 def code(source: str) -> str:
-    """Code in colours, or plain if it is long."""
+    """Highlighted code, or plain text if it is long."""
     from nbconvert.filters.highlight import Highlight2HTML
 
     if len(source) > LONGEST_CODE or MANY_BLANKS.search(source):
@@ -87,7 +87,7 @@ class Parts:
     room: int = LARGEST_PICTURES
 
     def put(self, piece: str) -> str:
-        """A mark for the sanitiser to pass over; nobody can write it who doesn't know it."""
+        """A placeholder that passes the sanitiser; it is random, so nobody can forge it."""
         self.pieces.append(piece)
         return f"{self.mark}{len(self.pieces) - 1}x"
 
@@ -132,7 +132,7 @@ def _formula_on_its_own(
 
 
 def _drawn(tex: str, parts: Parts) -> str:
-    """A formula as a picture, or as it was typed if it can't be drawn or is one too many."""
+    """A formula as a picture, or as typed if it can't be drawn or there are too many."""
     tex = tex.strip()
     parts.formulas += 1
     drawn = None
@@ -144,7 +144,7 @@ def _drawn(tex: str, parts: Parts) -> str:
 def _picture(
     _: RendererHTML, tokens: list[Token], place: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """A pasted picture, a note in its place, or a link to one that is elsewhere."""
+    """A pasted picture, a note in its place, or a link to a picture elsewhere."""
     token, parts = tokens[place], env["parts"]
     source = str(token.attrs.get("src", ""))
     words = clean_name("".join(child.content for child in token.children or ()))
@@ -179,5 +179,5 @@ def _note(sentence: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    more = f"\n\n[And {len(text) - most:,} characters more, which are not shown.]"
+    more = f"\n\n[{len(text) - most:,} more characters are not shown.]"
     return html.escape(text[:most] + more if len(text) > most else text)

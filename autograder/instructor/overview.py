@@ -1,4 +1,4 @@
-"""One page over all assignments: how far the class is, what was hard, who may need help."""
+"""One page over all assignments: the progress of the class, what was hard, who may need help."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HARDEST = 8
 
 @dataclass(frozen=True)
 class Graded:
-    """One assignment as the gradebook has it."""
+    """One assignment, with the marks and records of the class."""
 
     assignment: str
     max_score: float
@@ -61,7 +61,7 @@ def render(graded: Sequence[Graded]) -> str:
             (str(len(graded)), "assignments graded"),
             (str(waiting), "submissions with answers to mark"),
             (str(flagged), "submissions flagged"),
-            (str(late), "late days in all"),
+            (str(late), "late days in total"),
         ],
         assignments=[_assignment(one, len(people)) for one in graded],
         hardest=hard[:HARDEST],
@@ -72,7 +72,7 @@ def render(graded: Sequence[Graded]) -> str:
 
 
 def _students(graded: Sequence[Graded]) -> dict[str, str]:
-    """Everybody, with the name that is known of them."""
+    """Every student, by id, with their name as far as it is known."""
     names = {sheet.student: sheet.name for one in graded for sheet in one.sheets}
     for one in graded:
         for student in one.records:
@@ -125,7 +125,7 @@ def _row(student: str, name: str, graded: Sequence[Graded]) -> dict:
 
 
 def _why(points: float, possible: float, missing: int, assignments: int) -> str:
-    """Why somebody may need help; empty for most. What waits for a person is not possible yet."""
+    """Why somebody may need help; empty for most. Unmarked answers don't count yet."""
     if missing == assignments:
         return "has handed in nothing"
     if missing >= 2:

@@ -1,4 +1,4 @@
-"""One page for the instructor: how the class did, what to say to it, and who needs a person."""
+"""One page for the instructor: how the class did, what to tell it, and who needs a person."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAY = 24 * 60 * 60
 
 @dataclass(frozen=True)
 class LateWork:
-    """The due date, who is excused, and whose lateness the instructor must still settle."""
+    """The due date, who is excused, and for whom the instructor has yet to decide."""
 
     due: datetime | None = None
     excused: frozenset[str] = frozenset()
@@ -42,12 +42,12 @@ IN_TIME = LateWork()
 
 
 def style() -> Markup:
-    """The one stylesheet of all our pages."""
+    """The stylesheet that all our pages share."""
     return Markup((PAGES / "feedback" / "style.css").read_text(encoding="utf-8"))
 
 
 def page_from(template: str, **values: Any) -> str:
-    """One of our pages: one file with its style inside."""
+    """One of our pages, as a single file that contains its style."""
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
     environment.filters["counted"] = counted
     return environment.get_template(template).render(
@@ -91,7 +91,7 @@ def render(
         best_sentence=_hardest(exercises),
         tiles=[
             (_mean(there), f"points on average{so_far(there)}, of {max_score:g}"),
-            (shown(statistics.median(scores)), f"points is the median{so_far(there)}"),
+            (shown(statistics.median(scores)), f"median points{so_far(there)}"),
             (str(waiting), "with written answers to mark"),
             (str(len(flagged)), "flagged for a person"),
             (str(len(repaired)), "repaired by intake"),
@@ -137,7 +137,7 @@ def _late_tile(sheets: list[Sheet], due: datetime) -> tuple[str, str]:
 
 
 def histogram(bins: list[dict]) -> Markup:
-    """Students by points, as bars that say their count."""
+    """Students by points, as bars labelled with their counts."""
     told = "; ".join(f"{b['count']} with {b['label']}" for b in bins if b["count"])
     chart = bar_chart(
         [b["short"] for b in bins],
@@ -170,7 +170,7 @@ def _bins(scores: list[float], most: float) -> list[dict]:
 
 
 def exercises_of(sheets: list[Sheet]) -> list[dict]:
-    """Each exercise with what the class has of its points."""
+    """Each exercise, with how the class did on it."""
     marks = defaultdict(list)
     for sheet in sheets:
         for mark in sheet.marks:
@@ -208,8 +208,8 @@ def _hardest(exercises: list[dict]) -> str:
         return ""
     hardest = min(checked, key=lambda e: e["percent"])
     if hardest["percent"] >= 99:
-        return "Every checked exercise is solved by everyone."
-    return f"The hardest exercise was {hardest['title']}, with {hardest['percent']} percent."
+        return "Everyone solved every checked exercise."
+    return f"The hardest exercise was {hardest['title']}, with {hardest['percent']}% of its points."
 
 
 def _misconceptions(
@@ -256,7 +256,7 @@ def _properties(records: dict[str, SubmissionRecord], most: int = 8) -> list[dic
 
 
 def _decisions(records: dict[str, SubmissionRecord], names: dict[str, str]) -> list[dict]:
-    """What a person must decide: whose, why, which file to look at and which command follows."""
+    """What a person must decide: about whom, why, the file to look at and the command to run."""
     found = []
     for student, record in records.items():
         if record.flags:
@@ -272,7 +272,7 @@ def _decisions(records: dict[str, SubmissionRecord], names: dict[str, str]) -> l
 
 
 def _file_to_look_at(record: SubmissionRecord) -> Path:
-    """As it came; what was graded without any repair is the same in nbgrader's folder."""
+    """The original file, or the one in nbgrader's folder if nothing in it was repaired."""
     if record.graded and {flag.source for flag in record.flags} <= {"box", "judge"}:
         return _submitted(record)
     return archive.original_path(record)
@@ -283,7 +283,7 @@ def _submitted(record: SubmissionRecord) -> Path:
 
 
 def _next_command(record: SubmissionRecord) -> str:
-    """Judge the answer once more where the box or the judge stopped; else grade what is right."""
+    """Judge the answer again if the box or the judge stopped it; otherwise grade a better file."""
     for flag in record.flags:
         if record.graded and flag.exercise and flag.source in ("box", "judge"):
             return shlex.join(["autograder", "check", flag.exercise, str(_submitted(record))])
@@ -292,7 +292,7 @@ def _next_command(record: SubmissionRecord) -> str:
 
 
 def _alike(group: Alike, names: dict[str, str]) -> dict:
-    """A group with the texts of its first three, side by side."""
+    """A group of answers, with the texts of the first three."""
     return {
         "title": exercise_title(group.exercise),
         "students": [names.get(who, who) for who in group.students],
@@ -330,7 +330,7 @@ def _row(
     cells = []
     for exercise in exercises:
         mark = marks.get(exercise["id"])
-        cells.append("" if mark is None else "waits" if mark.waiting else shown(mark.score))
+        cells.append("" if mark is None else "to mark" if mark.waiting else shown(mark.score))
     late = counted(math.ceil(sheet.seconds_late / DAY), "day") if sheet.seconds_late else ""
     late += f", −{shown(sheet.penalty)}" if sheet.penalty else ""
     nothing = "excused" if sheet.student in dates.excused else "nothing"

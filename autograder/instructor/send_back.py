@@ -1,4 +1,4 @@
-"""Feedback on its way back: a zip in the form that each learning system takes, and a list of the rest.
+"""Returns feedback: a zip in the form that each learning system takes, and a list of the rest.
 
 The rules are those of the systems' own sources, as published:
 
@@ -39,7 +39,7 @@ UPLOAD = {
 
 @dataclass(frozen=True)
 class Zip:
-    """A file to upload: for which system, and for how many students."""
+    """A zip to upload, with its system and its number of pages."""
 
     system: str
     path: Path
@@ -48,7 +48,7 @@ class Zip:
 
 @dataclass(frozen=True)
 class SentBack:
-    """All that was written: the zips, and the list of those whom no zip reaches."""
+    """Everything that was written: the zips, and the list of students whom no zip reaches."""
 
     zips: tuple[Zip, ...]
     by_hand: Path | None
@@ -56,7 +56,7 @@ class SentBack:
 
 
 def name_in_zip(sender: Sender, assignment: str) -> str:
-    """Where a student's page goes in the zip of their system; empty if it takes none from them."""
+    """The place of a student's page in the zip for their system; empty if it can't have one."""
     page = f"{assignment}_feedback.html"
     if sender.system == "canvas" and sender.attachment:
         who = _canvas(sender)
@@ -84,7 +84,7 @@ def pack(
     records: Mapping[str, SubmissionRecord],
     people: Mapping[str, Student],
 ) -> SentBack:
-    """Zips of everybody's pages, and a list with the pages of those whom none of them reaches."""
+    """Write zips of all pages, and a list with the pages of the students whom no zip reaches."""
     inside: dict[str, dict[str, Path]] = {}
     left: list[str] = []
     for student, path in sorted(pages.items()):

@@ -1,4 +1,4 @@
-"""The answers of a class to one written question: equal ones as one, similar ones in a row."""
+"""The answers of a class to one written question, with equal ones merged and similar ones adjacent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def key(self) -> str:
-        """The same for answers that differ in blanks alone. Pictures count: they may differ."""
+        """Equal for answers that differ only in white space. Pictures count: they may differ."""
         content = [" ".join(self.source.split()), self.attachments]
         return fingerprint(json.dumps(content, sort_keys=True).encode())[:20]
 
@@ -58,7 +58,7 @@ class Group:
 def read_answers(
     course: Course, assignment: str, exercise: str, students: Sequence[str]
 ) -> tuple[list[Answer], list[str]]:
-    """The answers of these students, and who left the question empty."""
+    """The answers of these students, and the students who left the question empty."""
     answers, empty = [], []
     for student in students:
         folder = course.folder("autograded", archive.folder_name(student), assignment)
@@ -80,7 +80,7 @@ def _untouched(cell: NotebookNode) -> bool:
 
 @lru_cache(maxsize=8192)
 def _cell(path: Path, changed: int, exercise: str) -> NotebookNode | None:
-    """The cell of an answer, read again only when its file has changed."""
+    """The cell of an answer, read again only if its file has changed."""
     for cell in nbformat.read(path, as_version=4).cells:
         marks = cell.metadata.get("nbgrader", {})
         if marks.get("grade_id") == exercise and marks.get("solution"):
@@ -89,7 +89,7 @@ def _cell(path: Path, changed: int, exercise: str) -> NotebookNode | None:
 
 
 def grouped(answers: Sequence[Answer]) -> list[Group]:
-    """Equal answers as one group, the most common first, each followed by those like it."""
+    """Groups of equal answers, most common first, each followed by the groups similar to it."""
     equal: dict[str, list[Answer]] = {}
     for answer in answers:
         equal.setdefault(answer.key, []).append(answer)
@@ -136,7 +136,7 @@ def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
 
 
 def difference(group: Group) -> str:
-    """The words in which an answer differs from the one that it is like, as HTML."""
+    """The words in which an answer differs from the similar one, as HTML."""
     if group.like is None:
         return ""
     old, new = group.like.source.split(), group.source.split()

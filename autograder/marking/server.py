@@ -36,7 +36,7 @@ from course_utils import register
 
 PAGES = Path(__file__).with_name("pages")
 MOST_PEOPLE = 20
-BUSY = "The gradebook is busy, perhaps with a grading run. Mark it again in a moment."
+BUSY = "The gradebook is busy, perhaps with a grading run. Try again in a moment."
 # Formulas are drawn by matplotlib and the gradebook has one writer: one request at a time.
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="marking")
 TEMPLATES = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
@@ -45,20 +45,20 @@ TEMPLATES.filters |= {"counted": counted, "points": shown}
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of the answers one person marks."""
+    """The part of the answers that one person marks."""
 
     number: int = 1
     of: int = 1
 
 
 class MarkingHandler(JupyterHandler):
-    """What both pages share. Whoever may use this Jupyter server may mark."""
+    """What both pages share. Everybody who may use this Jupyter server may mark."""
 
     auth_resource = "marking"
 
     @property
     def content_security_policy(self) -> str:
-        """Nothing runs but our own script, which knows this answer's secret word."""
+        """Allow nothing to run except our own script, which carries the nonce of this response."""
         return "; ".join(
             (
                 "default-src 'none'",
@@ -85,7 +85,7 @@ class MarkingHandler(JupyterHandler):
         return Path(root).expanduser()
 
     async def work(self, job: Callable[..., Any], *arguments: Any, again: bool = False) -> Any:
-        """What `job` does with the course, in the one thread that does such things."""
+        """Run `job` on the course, in the one thread that does such things."""
 
         def on_course() -> Any:
             return job(_opened(self.root(), again), *arguments)
@@ -116,7 +116,7 @@ class MarkingHandler(JupyterHandler):
 
 
 class Overview(MarkingHandler):
-    """All written questions, and how far each is."""
+    """All written questions, and the progress of each."""
 
     @web.authenticated
     @authorized
@@ -151,7 +151,7 @@ class OneQuestion(MarkingHandler):
             given = json.loads(self.request.body)
             asked = _asked(given, user)
         except (ValueError, TypeError, KeyError):
-            return self.problem(400, "The page sent something that is no mark. Load it again.")
+            return self.problem(400, "The page sent something that is not a mark. Reload the page.")
         try:
             done = await self.work(_write, assignment, exercise, *asked)
         except CourseError as sentence:
@@ -166,7 +166,7 @@ class OneQuestion(MarkingHandler):
 
 
 class Changed(Exception):
-    """Somebody else was there meanwhile; `card` is what there is now."""
+    """Somebody else has marked the answer in the meantime; `card` is its present state."""
 
     def __init__(self, sentence: str, card: dict):
         super().__init__(sentence)
@@ -188,7 +188,7 @@ _courses: dict[Path, Course] = {}
 
 
 def _opened(root: Path, again: bool) -> Course:
-    """The course, opened once for each sitting: opening copies the gradebook, and ten copies are kept."""
+    """The course, opened once per sitting: opening it copies the gradebook, and ten copies are kept."""
     if again or root not in _courses:
         _courses[root] = open_course(root)
     return _courses[root]
@@ -199,7 +199,7 @@ def _file(name: str) -> Markup:
 
 
 def _share(number: str, of: str) -> Share:
-    """Anything that is no share is the whole."""
+    """The share that the address asks for; if it makes no sense, all answers."""
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= MOST_PEOPLE:
         return Share(int(number), int(of))
     return Share()
@@ -272,7 +272,7 @@ def _asked_before(course: Course, assignment: str, exercise: str) -> str:
 
 
 def _card(group: Group, marks: Sequence[Mark]) -> dict:
-    """One answer on the page, with the mark of all who wrote it."""
+    """One answer on the page, with the mark of everybody who gave it."""
     return {
         "key": group.key,
         "html": Markup(fragments.written(group.source, group.attachments)),
@@ -283,7 +283,7 @@ def _card(group: Group, marks: Sequence[Mark]) -> dict:
 
 
 def _state(marks: Sequence[Mark]) -> dict:
-    """What a card shows of the marks of its students, which formgrader may have set apart."""
+    """The marks that a card shows; in formgrader, its students may have got different ones."""
     scores = {mark.score for mark in marks}
     one = marks[0]
     same = len(scores) == 1
@@ -308,17 +308,17 @@ def _progress(pile: Sequence[Group], marks: dict[str, Mark]) -> dict:
 def _write(
     course: Course, assignment: str, exercise: str, key: str, seen: str, mark: NewMark
 ) -> dict:
-    """Write the mark for everybody with this answer, if all is still as the page showed it."""
+    """Write the mark for everybody with this answer, if nothing has changed since the page loaded."""
     with open_gradebook(course) as gradebook:
         question = _find(gradebook, assignment, exercise)
         marks = store.read_marks(gradebook, course.root, assignment, exercise)
         answers, _ = read_answers(course, assignment, exercise, sorted(marks))
         own = [marks[answer.student] for answer in answers if answer.key == key]
         if not own:
-            raise Refused("The text of this answer has changed meanwhile. Load the page again.")
+            raise Refused("The text of this answer has changed in the meantime. Reload the page.")
         if store.version(own) != seen:
             raise Changed(
-                "Somebody else marked this answer meanwhile. This is what is stored now; "
+                "Somebody else has marked this answer in the meantime. Their mark is shown now; "
                 "mark it again if you disagree.",
                 _state(own),
             )

@@ -37,12 +37,12 @@ LONGEST_COMMENT = 5_000
 
 
 class Refused(Exception):
-    """A mark that is not written; the message is for the person who gave it."""
+    """A mark that was not stored; the message is for the person who gave it."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A written question of an assignment, and how far its marking is."""
+    """A written question of an assignment, and the progress of marking it."""
 
     assignment: str
     exercise: str
@@ -69,7 +69,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class NewMark:
-    """What a person decided: None as the score puts the answer back on the pile."""
+    """What a person decided; a score of None makes the answer unmarked again."""
 
     score: float | None
     comment: str
@@ -78,7 +78,7 @@ class NewMark:
 
 
 def questions(gradebook: Gradebook) -> list[Question]:
-    """Every written question of the gradebook's assignments, in their order."""
+    """Every written question of the gradebook's assignments, in order."""
     found = []
     for assignment in gradebook.assignments:
         cells = [c for nb in assignment.notebooks for c in nb.grade_cells if _is_written(c)]
@@ -145,7 +145,7 @@ def _comments(gradebook: Gradebook, assignment: str, exercise: str) -> Iterable[
 
 
 def used_comments(marks: Iterable[Mark]) -> list[str]:
-    """The comments of this question, the most used first."""
+    """The comments on this question, most used first."""
     counts = Counter(mark.comment for mark in marks if mark.comment)
     return [text for text, _ in counts.most_common(30)]
 
@@ -163,7 +163,7 @@ def write_mark(
     students: Sequence[str],
     mark: NewMark,
 ) -> None:
-    """One decision for all students with the same answer. Raises Refused for an impossible one."""
+    """Store one decision for all students with the same answer. Raises Refused if it is impossible."""
     check(mark, question.points)
     rows = {s.id: g for g, s in _grades(gradebook, question.assignment, question.exercise)}
     for student in students:
@@ -180,11 +180,11 @@ def write_mark(
 
 
 def check(mark: NewMark, points: float) -> None:
-    """Raises Refused for points outside the question's, and for a comment without an end."""
+    """Raise Refused for points outside the question's range, or for an endless comment."""
     if mark.score is not None and not (math.isfinite(mark.score) and 0 <= mark.score <= points):
         raise Refused(f"This question gives 0 to {points:g} points, not {mark.score:g}.")
     if len(mark.comment) > LONGEST_COMMENT:
-        raise Refused(f"A comment may have {LONGEST_COMMENT:,} letters at most.")
+        raise Refused(f"A comment may have at most {LONGEST_COMMENT:,} characters.")
 
 
 def _choices_path(course: Path, assignment: str, exercise: str) -> Path:

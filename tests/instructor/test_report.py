@@ -137,21 +137,23 @@ def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
     assert "<pre>x = 1 &lt; 2</pre>" in section and "<pre>y = 1 &lt; 2</pre>" in section
     assert (
         "93 percent" in section
-        and "31 pieces of them are rare: neither in our own 15 right answers" in section
+        and "31 pieces of them are rare: not in our own 15 right answers" in section
     )
-    assert "This accuses nobody" in section and "2 more groups of equal answers have" in section
+    assert (
+        "This accuses nobody" in section and "Not shown: 2 more groups of equal answers" in section
+    )
     assert 'id="alike"' not in page_of()
 
 
 def test_the_very_same_file_of_two_students_is_named():
     work = SimilarWork(files=(("ann", "bob"),))
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], IN_TIME, work))
-    assert "The very same file was handed in by Ann, Bob." in page
+    assert "Ann, Bob handed in the very same file." in page
 
 
 def test_late_marks_to_settle_and_excuses_are_on_the_page():
     late = LateWork(None, frozenset({"cem"}), ("bob",))
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], late))
-    assert "Decide how late 1 submission came, in <code>times.csv</code>: Bob." in page
+    assert "Decide in <code>times.csv</code> how late 1 submission came: Bob." in page
     assert "Cem (excused)" in page and rows(page)[-1][-1] == ["excused"]
     assert "times.csv" not in page_of()

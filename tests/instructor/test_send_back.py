@@ -151,7 +151,7 @@ def test_a_page_for_unread_work_says_what_to_do_and_repeats_no_flag(course):
 
 def test_a_page_for_work_that_we_failed_on_asks_nothing_of_the_student(course):
     page = _not_graded(course, record("ann", flags=(Flag("grader", "It could not be graded."),)))
-    assert "You need to do nothing" in page and "Hand it in again" not in page
+    assert "You don't need to do anything" in page and "Hand it in again" not in page
 
 
 @pytest.mark.box

@@ -71,7 +71,7 @@ def test_impossible_points_are_refused_and_nothing_is_written(course, score):
 
 
 def test_a_comment_without_an_end_is_refused(course):
-    with pytest.raises(Refused, match="letters at most"):
+    with pytest.raises(Refused, match="at most 5,000 characters"):
         write(course, ["s000"], 1.0, "x" * 10_000)
 
 

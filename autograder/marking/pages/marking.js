@@ -29,8 +29,8 @@ function fill(field, value) {
 }
 
 function words(now) {
-  if (now.apart.length) return `marked apart: ${now.apart.join(", ")}`
-  if (now.waiting) return now.before ? `changed since it got ${now.before}` : "waits"
+  if (now.apart.length) return `marked differently: ${now.apart.join(", ")}`
+  if (now.waiting) return now.before ? `changed since it got ${now.before}` : "to mark"
   return `${tidy(now.score)} of ${tidy(most)}${now.by ? ` · ${now.by}` : ""}`
 }
 
@@ -79,7 +79,7 @@ async function send(card) {
     })
     told = await answer.json()
   } catch {
-    tell(card, "not saved: the server does not answer. Try again, or load the page again.")
+    tell(card, "not saved: the server does not respond. Try again, or reload the page.")
     return
   }
   if (answer.ok) {
