@@ -1,8 +1,8 @@
 """Takes in what students hand in, and rebuilds the release notebook around their answers.
 
 `collect` reads folders, notebooks and zip files; `find_files` and `read_submissions` do so one
-student at a time; `rebuild` mends one notebook. Neither lets one
-bad file stop a class: what was mended is in `repairs`, what a person must look at in `flags`.
+student at a time; `rebuild` repairs one notebook. None of them lets a bad file stop a class: what
+was repaired is in `repairs`, and what a person must look at is in `flags`.
 """
 
 from autograder.intake.collect import HandedIn, collect, find_files, read_submissions

@@ -1,4 +1,4 @@
-"""Decides what the answer to each exercise is, and tells when a person must decide."""
+"""Decides what the answer to each exercise is, and flags when a person must decide."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autograder.intake.saved import pictures
 
 
 def loose_code(work: Work) -> list[Loose]:
-    """Code of the student's own: free cells, and what they added to given cells."""
+    """The student's own code: cells they added, and what they added to given cells."""
     found = []
     for cell in work.document.cells:
         place = work.release.places[work.owner[cell.index]] if cell.index in work.owner else None
@@ -44,27 +44,31 @@ def _looks_like_code(cell: Cell) -> bool:
 
 
 def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
-    """The source of one answer, or None when nothing was handed in for it."""
+    """The source of one answer, or None if nothing was handed in for it."""
     owned = work.owned_by(place)
     changed = [cell for cell in owned if not is_untouched(cell, place)]
     different = list({cell.text: cell for cell in changed}.values())
     if len(owned) > 1:
-        work.repairs.append(f"{place.name}: the answer cell was there {len(owned)} times.")
+        work.repairs.append(f"{place.name}: the notebook had the answer cell {len(owned)} times.")
     if any(cell.kind != "code" for cell in changed):
-        work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
+        work.repairs.append(
+            f"{place.name}: the answer was in a text cell, which was turned back into code."
+        )
     if any(is_retagged(cell, place) for cell in owned):
         work.repairs.append(
-            f"{place.name}: its nbgrader marks were changed; those of the release are used."
+            f"{place.name}: its nbgrader metadata was changed; the release's is used."
         )
     wanted = place.own
     elsewhere = [part for part in loose if part.reading.defines & wanted]
     parts = [(cell.index, cell.source) for cell in different]
     if len(different) > 1:
         if _complete_each_other(different, wanted):
-            work.repairs.append(f"{place.name}: the answer was split; the parts were put together.")
+            work.repairs.append(
+                f"{place.name}: the answer was split over several cells, which were joined."
+            )
         else:
             work.flags.append(
-                f"{place.name}: the notebook holds {len(different)} different answers "
+                f"{place.name}: the notebook has {len(different)} different answers "
                 f"(cells {numbers(different)}). The last one is graded; decide which one counts."
             )
             parts = parts[-1:]
@@ -78,14 +82,14 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
         rivals = [part for part in elsewhere if tidy(part.source) not in mine]
         if rivals:
             work.flags.append(
-                f"{place.name}: another cell (number {numbers(rivals)}) defines "
-                f"{listed(rivals[0].reading.defines & wanted)} too, differently. The answer cell "
+                f"{place.name}: another cell (number {numbers(rivals)}) also defines "
+                f"{listed(rivals[0].reading.defines & wanted)}, differently. The answer cell "
                 "is graded; decide which one counts."
             )
     if not parts:
         if not owned:
             work.repairs.append(
-                f"{place.name}: the answer cell isn't there; the release's empty one is."
+                f"{place.name}: the answer cell was missing; the empty one was put back."
             )
         return None
     used = {index for index, _ in parts}
@@ -97,7 +101,7 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
 
 
 def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list[tuple[int, str]]:
-    """Answers written outside the answer cell: all of them when they complete each other."""
+    """Answers written outside the answer cell: all of them if they complement each other."""
     distinct = list({tidy(part.source): part for part in useful}.values())
     if len(distinct) > 1 and not _complete_each_other(distinct, place.own):
         work.flags.append(
@@ -106,19 +110,21 @@ def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list
         )
         distinct = distinct[-1:]
     if has_part or len(distinct) > 1:
-        work.repairs.append(f"{place.name}: the answer was split; the parts were put together.")
+        work.repairs.append(
+            f"{place.name}: the answer was split over several cells, which were joined."
+        )
     else:
         names = listed(distinct[0].reading.defines & place.own)
-        work.repairs.append(
-            f"{place.name}: the answer stood in another cell, which defines {names}."
-        )
+        work.repairs.append(f"{place.name}: the answer was in another cell, which defines {names}.")
     if any(part.cell.kind != "code" for part in distinct):
-        work.repairs.append(f"{place.name}: the answer was a text cell; it is code again.")
+        work.repairs.append(
+            f"{place.name}: the answer was in a text cell, which was turned back into code."
+        )
     return [(part.index, part.source) for part in distinct]
 
 
 def _complete_each_other(parts: list[Cell] | list[Loose], wanted: frozenset[str]) -> bool:
-    """True when no two parts define the same wanted name and all define something."""
+    """True if no two parts define the same wanted name and every part defines something."""
     seen: set[str] = set()
     for part in parts:
         mine = part.reading.defines & wanted
@@ -129,7 +135,7 @@ def _complete_each_other(parts: list[Cell] | list[Loose], wanted: frozenset[str]
 
 
 def _with_old_name(work: Work, place: Place, source: str) -> str:
-    """A class or function that was renamed gets its name back beside the new one."""
+    """Give a renamed class or function its old name back, beside the new one."""
     reading = read_code(source)
     missing = (place.reading.makes if place.reading else frozenset()) - reading.defines
     if not reading.parsed or len(missing) != 1:
@@ -144,41 +150,41 @@ def _with_old_name(work: Work, place: Place, source: str) -> str:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether one name may be a misspelling of the other; these are short."""
+    """Whether one name may be a misspelling of the other, going by their short differences."""
     a, b = a.casefold()[:100], b.casefold()[:100]
     return SequenceMatcher(None, a, b, autojunk=False).ratio() >= 0.6
 
 
 def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] | None:
-    """The text of one written answer and its pictures, or None when nothing was written."""
+    """The text of one written answer and its pictures, or None if nothing was written."""
     owned = work.owned_by(place)
     changed = [cell for cell in owned if not is_untouched(cell, place)]
     different = list({cell.text: cell for cell in changed}.values())
     if any(cell.kind == "code" for cell in changed):
-        work.repairs.append(f"{place.name}: the written answer was a code cell; it is text again.")
+        work.repairs.append(
+            f"{place.name}: the written answer was in a code cell, which was turned back into text."
+        )
     if any(is_retagged(cell, place) for cell in owned):
         work.repairs.append(
-            f"{place.name}: its nbgrader marks were changed; those of the release are used."
+            f"{place.name}: its nbgrader metadata was changed; the release's is used."
         )
     below = _text_below(work, owned)
     if below:
-        work.repairs.append(
-            f"{place.name}: text written in cells below it was put with the answer."
-        )
+        work.repairs.append(f"{place.name}: text in cells below it was added to the answer.")
     same_id = [cell for cell in different if cell.grade_id == place.grade_id]
     if len(same_id) > 1:
         work.flags.append(
-            f"{place.name}: the notebook holds {len(same_id)} different written answers; all are "
-            "shown, decide which one counts."
+            f"{place.name}: the notebook has {len(same_id)} different written answers. All are "
+            "shown; decide which one counts."
         )
     parts = different + below
     if not parts:
         added = _written_above(work, place)
         if added:
-            work.repairs.append(f"{place.name}: the answer stood in the question's cell.")
+            work.repairs.append(f"{place.name}: the answer was in the question's cell.")
             return added, None
         if not owned:
-            work.repairs.append(f"{place.name}: the cell for the written answer isn't there.")
+            work.repairs.append(f"{place.name}: the cell for the written answer was missing.")
         return None
     for cell in below:
         work.claim(cell, place)
@@ -190,7 +196,7 @@ def written_answer(work: Work, place: Place) -> tuple[str, NotebookNode | None] 
 
 
 def _text_below(work: Work, owned: list[Cell]) -> list[Cell]:
-    """Free text cells directly under the answer's: people press 'add text' and write there."""
+    """Text cells that students added directly below the answer's own cell."""
     if not owned:
         return []
     found = []
@@ -205,7 +211,7 @@ def _text_below(work: Work, owned: list[Cell]) -> list[Cell]:
 
 
 def _written_above(work: Work, place: Place) -> str:
-    """What a student added to the question's own cell, if the answer's is empty."""
+    """What a student added to the question's cell, if the answer's own is empty."""
     above = next(
         (p for p in reversed(work.release.places[: place.index]) if p.kind == "markdown"), None
     )

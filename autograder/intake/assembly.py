@@ -66,7 +66,7 @@ def assemble(
 def _carried(
     work: Work, answers: dict[int, str | None], loose: list[Loose]
 ) -> tuple[list[Loose], dict[int, list[Loose]], dict[int, list[Loose]]]:
-    """Helpers that answers use, and before or after which answer they must run."""
+    """Helpers that answers use, and where they must run: before or after which answer."""
     readings = [place.reading for place in work.release.answers if place.reading]
     asked = frozenset(name for reading in readings for name in reading.makes)
     helpers = [
@@ -98,7 +98,7 @@ def _needed_by(
     by_name: dict[str, list[Loose]],
     done: dict[int, Loose],
 ) -> tuple[list[Loose], list[Loose]]:
-    """The helpers that run before one answer and after it; each name is looked up once."""
+    """The helpers that run before and after one answer; each name is looked up once."""
     makes = place.reading.makes if place.reading else frozenset()
     after = [p for p in helpers if p.index not in done and p.reading.patches & makes]
     group = [p for p in helpers if p.index not in done and p.reading.star_import and p not in after]
@@ -122,14 +122,14 @@ def _needed_by(
 
 
 def _carried_cell(part: Loose) -> NotebookNode:
-    # Without `!pip` and the like: the box has no network, and waiting for it costs time.
+    # Without `!pip` and the like: the box has no network, and waiting for one takes time.
     cell = new_code_cell(without_magics(part.source).strip("\n"))
     cell.metadata = NotebookNode(tags=["setup", "student"])
     return cell
 
 
 def _extras(work: Work, carried: set[int]) -> dict[int, list[NotebookNode]]:
-    """Cells of the student's own, kept to be read and never run, after the cell they followed."""
+    """The student's own cells, kept for reading and never run, after the cell they followed."""
     found: dict[int, list[NotebookNode]] = defaultdict(list)
     last = -1
     for cell in work.document.cells:

@@ -12,14 +12,14 @@ from autograder.intake.code import Reading, read_code
 from autograder.intake.text import clean_cell_text, clean_name
 
 MOST_CELLS = 5000
-MOST_TEXT = 1_000_000  # characters in all cells, outputs apart; an honest notebook has 30,000
+MOST_TEXT = 1_000_000  # characters in all cells, without outputs; an honest notebook has 30,000
 # Each list, object and value takes tens of bytes of memory, however short it is in the file.
 MOST_LISTS = 1_000_000
 MOST_VALUES = 3_000_000
 
 
 class Unreadable(ValueError):
-    """The file is not a notebook; the message says what it is, for a person to act on."""
+    """The file is not a notebook; the message tells a person what it is instead."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Document:
-    """A student's notebook: its cells and what its own metadata says."""
+    """A student's notebook: its cells and its metadata."""
 
     cells: tuple[Cell, ...]
     metadata: dict
@@ -71,16 +71,16 @@ def tidy(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.strip().split("\n"))
 
 
-@lru_cache(maxsize=1)  # a file is asked first which assignment it is, then for its answers
+@lru_cache(maxsize=1)  # each file is read twice: for its assignment, then for its answers
 def read_document(original: bytes) -> Document:
-    """The cells of a notebook file, not to be changed. Raises Unreadable with a sentence."""
+    """The cells of a notebook file; do not change them. Raises Unreadable with a sentence."""
     text = _decode(original)
     if not text.strip():
         raise Unreadable("The file is empty.")
     if text.count("[") + text.count("{") > MOST_LISTS or text.count(",") > MOST_VALUES:
         raise Unreadable(
-            "The file holds millions of lists or numbers, which no notebook needs: it is not read. "
-            "Ask for it again with its outputs cleared."
+            "The file contains millions of lists or numbers, more than any notebook needs, so it was "
+            "not read. Ask for it again with its outputs cleared."
         )
     try:
         content = json.loads(text)
@@ -93,15 +93,15 @@ def read_document(original: bytes) -> Document:
         try:
             content = nbformat.convert(nbformat.from_dict(content), 4)
         except Exception as error:  # an old converter fails in many ways; all mean the same here
-            raise Unreadable(f"It is a notebook of an old format, damaged ({error}).") from None
-        notes.append("The notebook has an old format (before 4); it was converted.")
+            raise Unreadable(f"It is a damaged notebook in an old format ({error}).") from None
+        notes.append("The notebook was in an old format (before 4) and was converted.")
     raw = content.get("cells")
     if not isinstance(raw, list):
         raise Unreadable("The file is JSON, but not a notebook: it has no list of cells.")
     if not raw:
         raise Unreadable("The notebook has no cells.")
     if len(raw) > MOST_CELLS:
-        raise Unreadable(f"The notebook has {len(raw)} cells; more than {MOST_CELLS} are not read.")
+        raise Unreadable(f"The notebook has {len(raw)} cells; at most {MOST_CELLS} can be read.")
     cells = []
     for index, cell in enumerate(raw):
         if isinstance(cell, dict):
@@ -111,8 +111,8 @@ def read_document(original: bytes) -> Document:
     length = sum(len(cell.source) for cell in cells)
     if length > MOST_TEXT:
         raise Unreadable(
-            f"The notebook has {length:,} characters in its cells, outputs apart; more than "
-            f"{MOST_TEXT:,} are not read. Perhaps data or output was pasted into a cell."
+            f"The notebook has {length:,} characters in its cells, not counting outputs; at most "
+            f"{MOST_TEXT:,} can be read. Perhaps data or output was pasted into a cell."
         )
     metadata = content.get("metadata")
     minor = content.get("nbformat_minor")
@@ -150,11 +150,13 @@ def _decode(original: bytes) -> str:
 def _not_json(text: str, error: Exception) -> str:
     start = text.lstrip()[:200].casefold()
     if start.startswith(("<!doctype", "<html")):
-        return "The file is a web page, not a notebook; it must be downloaded as .ipynb."
+        return "The file is a web page, not a notebook. Download the notebook as .ipynb instead."
     if start.startswith("%pdf"):
-        return "The file is a PDF with another name, not a notebook."
+        return "The file is a renamed PDF, not a notebook."
     if start.startswith("pk\x03\x04"):
-        return "The file is a zip with another name, not a notebook."
+        return "The file is a renamed zip, not a notebook."
     if "<<<<<<<" in text and ">>>>>>>" in text:
-        return "The file holds the marks of an unfinished git merge, so it isn't JSON."
-    return f"The file is not JSON, so not a notebook; perhaps it was cut short ({error})."
+        return (
+            "The file contains the conflict markers of an unfinished git merge, so it isn't JSON."
+        )
+    return f"The file is not JSON, so it isn't a notebook; perhaps it was cut short ({error})."

@@ -1,4 +1,4 @@
-"""Reads Python cells without running them: what they define, what they use, what is a helper."""
+"""Reads Python cells without running them: what they define and use, and which are helpers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)|^(\w+)\s*=(?!=)", re.
 
 @dataclass(frozen=True)
 class Reading:
-    """What a cell's code says. `parsed` is False when Python can't read it.
+    """What a cell's code contains. `parsed` is False if Python can't read it.
 
     `defines` are all names that it binds, `makes` are those without the imported ones.
     """
@@ -31,7 +31,7 @@ class Reading:
 
 
 def without_magics(source: str) -> str:
-    """The code with IPython's own lines (`%`, `!`, `?`) blanked, so that line numbers stay."""
+    """The code with IPython's own lines (`%`, `!`, `?`) blanked, which keeps line numbers."""
     return "\n".join("" if MAGIC.match(line) else line for line in source.split("\n"))
 
 
@@ -126,7 +126,7 @@ def _statements(release: str) -> tuple[frozenset[str], frozenset[str]] | None:
 
 
 def _dumped(node: ast.stmt) -> str:
-    """A statement as it is compared; an expression too deep for that is like no other."""
+    """A statement in the form in which it is compared; one that is too deep equals no other."""
     try:
         return ast.dump(node)
     except RecursionError:
@@ -144,7 +144,7 @@ def _segment(lines: list[str], node: ast.stmt) -> str:
 
 
 def rename_in(source: str, expected: str, kind: str) -> str | None:
-    """The only class (or function) a cell defines at its top level, if it has another name."""
+    """The only class (or function) that a cell defines at its top level, if its name differs."""
     tree = parse(source)
     if tree is None:
         return None
@@ -165,7 +165,7 @@ def kind_of(source: str, name: str) -> str:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """No call but of builtins and of what a module offers: `math.sqrt(2)`, not `train(model)`."""
+    """True if only builtins and modules' functions are called: `math.sqrt(2)`, not `train(model)`."""
     for node in ast.walk(value):
         if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
             return False
@@ -180,7 +180,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _flat(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Top-level statements, with those inside `try`, `if` and `with` brought up, in order."""
+    """Top-level statements in order, including those inside `try`, `if` and `with`."""
     found, waiting = [], list(reversed(body))
     while waiting:
         node = waiting.pop()
@@ -220,7 +220,7 @@ def _defined(node: ast.stmt) -> set[str]:
 
 
 def _patched(node: ast.stmt) -> set[str]:
-    """Names with attributes that are set: `DotProdAttention.forward = forward`."""
+    """Names whose attributes are set, as in `DotProdAttention.forward = forward`."""
     if not isinstance(node, ast.Assign):
         return set()
     return {

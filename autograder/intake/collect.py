@@ -1,4 +1,4 @@
-"""Collects a whole class: from folders and zip files to one submission a student and assignment.
+"""Collects a whole class: from folders and zips to one submission per student and assignment.
 
 First `find_files` sorts the files by student, from their names alone where it can; what a student
 handed in is read and rebuilt by `read_submissions` when its turn comes, on whatever machine.
@@ -27,11 +27,11 @@ from autograder.intake.text import sentences
 from autograder.intake.whose import Arrival, arrivals
 from autograder.intake.whose_numbers import carry_typed_id, doubts_about_numbers
 
-MOST_NOTEBOOKS = 20  # that are read of one student
-LARGEST_TOGETHER = 96 << 20  # bytes that are read of one student
+MOST_NOTEBOOKS = 20  # read per student
+LARGEST_TOGETHER = 96 << 20  # bytes read per student
 MOST_NAMED = 10
 CANVAS_LATE = "Canvas marks it as late."
-# Below this share of an assignment's cells a notebook is not taken for it by its contents alone.
+# With a smaller share of an assignment's cells, a notebook's contents alone don't identify it.
 ENOUGH = 0.3
 
 
@@ -44,7 +44,7 @@ class HandedIn:
     flags: tuple[str, ...] = ()
 
     def read(self) -> HandedIn:
-        """The same with the bytes of every file in it, so that it can travel."""
+        """The same, with the bytes of every file, so that it can travel."""
         return replace(
             self, arrivals=tuple(replace(a, entry=a.entry.read()) for a in self.arrivals)
         )
@@ -55,7 +55,7 @@ def collect(
     releases: Mapping[str, NotebookNode],
     roster: Path | None = None,
 ) -> list[Submission]:
-    """One submission for each student and assignment found in the paths, sorted by student.
+    """One submission per student and assignment found in the paths, sorted by student.
 
     Raises FileNotFoundError for a path that isn't there and RosterError for a bad roster; nothing
     inside the paths raises.
@@ -74,7 +74,7 @@ def find_files(
     settled: Path | None = None,
     opening: Callable[[Path], Opening] = Opening,
 ) -> list[HandedIn]:
-    """Who handed in which files, sorted by student; `scratch` holds what comes out of zips.
+    """Who handed in which files, sorted by student; zips are unpacked into `scratch`.
 
     `settled` is the instructor's own file for what the roster does not tell. `opening` says who
     opens the zips.
@@ -92,7 +92,7 @@ def find_files(
 
 
 def _handed_in(student: str, found: list[Arrival]) -> HandedIn:
-    """As many of a student's notebooks as one may hand in, those nearest to the top first."""
+    """As many of a student's notebooks as are read, those nearest to the top first."""
     readable = sorted(
         (one for one in found if one.entry.path is not None),
         key=lambda one: (len(one.entry.parts), one.entry.name),
@@ -107,8 +107,8 @@ def _handed_in(student: str, found: list[Arrival]) -> HandedIn:
     flags = [flag for one in found if one.ignored for flag in one.flags]
     if len(kept) < len(readable):
         flags.append(
-            f"{len(readable)} notebooks were handed in, so many or so large that only {len(kept)} "
-            f"are read, those nearest to the top; {readable[-1].entry.name} is not, for one."
+            f"{len(readable)} notebooks were handed in, so many or so large that only the {len(kept)} "
+            f"nearest to the top were read, and {readable[-1].entry.name}, for example, was not."
         )
     problems = [one for one in others if not one.ignored]
     more = len(problems) - MOST_NOTEBOOKS
@@ -119,7 +119,7 @@ def _handed_in(student: str, found: list[Arrival]) -> HandedIn:
 
 
 def read_submissions(handed_in: HandedIn, releases: Mapping[str, Release]) -> list[Submission]:
-    """One submission for each assignment that a student handed in. Nothing in the files raises."""
+    """One submission per assignment that a student handed in. Nothing in the files raises."""
     files = [arrival for arrival in handed_in.arrivals if not arrival.ignored]
     extra = [arrival.entry.name for arrival in handed_in.arrivals if arrival.ignored]
     if files:
@@ -181,7 +181,7 @@ def _submission(arrival: Arrival, releases: Mapping[str, Release]) -> Submission
 def _assignment_of(
     data: bytes, named: str | None, releases: Mapping[str, Release]
 ) -> tuple[str | None, str]:
-    """The assignment, and a sentence when name and contents disagree or nothing fits."""
+    """The assignment, and a sentence if name and contents disagree or nothing fits."""
     if named is not None:
         mine = likeness(data, releases[named])
         if mine >= ENOUGH or len(releases) == 1:
@@ -196,8 +196,8 @@ def _assignment_of(
             and likes[best] > 2 * likes[named]
         ):
             return best, (
-                f"The file's name says {named}, its cells are those of {best}: it is filed under "
-                f"{best}. Ask the student for {named}."
+                f"The file is named after {named}, but its cells are those of {best}, so it is filed "
+                f"under {best}. Ask the student for {named}."
             )
         return named, ""
     if best is not None and likes[best] >= ENOUGH:
@@ -205,9 +205,9 @@ def _assignment_of(
     if best is not None and len(releases) == 1 and likes[best] > 0:
         return best, ""
     if not _is_notebook(data):
-        # Rebuilding says what the file is instead.
+        # Rebuilding reports what the file is instead.
         return (next(iter(releases)) if releases else None), ""
-    return None, "This isn't any of the assignments: neither its name nor its cells fit one."
+    return None, "This isn't one of the assignments: neither its name nor its cells match any."
 
 
 def _is_notebook(data: bytes) -> bool:
@@ -218,7 +218,7 @@ def _is_notebook(data: bytes) -> bool:
 
 
 def _one_each(submissions: list[Submission]) -> list[Submission]:
-    """The newest of several files by one student for one assignment; the others are named."""
+    """The newest of a student's files for one assignment; the others are mentioned."""
     groups: dict[tuple[str, str], list[Submission]] = defaultdict(list)
     for submission in submissions:
         groups[submission.student, submission.assignment].append(submission)
@@ -244,14 +244,14 @@ def _with_others(best: Submission, others: list[Submission]) -> Submission:
     repairs, flags = list(best.repairs), list(best.flags)
     for other in others:
         if other.notebook is None:
-            repairs.append(f"Also handed in, and not usable: {other.source_name}.")
+            repairs.append(f"Also handed in, but unusable: {other.source_name}.")
             flags += [flag for flag in other.flags if flag not in flags]
         elif _sources(other) == _sources(best):
             repairs.append(f"Handed in twice with the same answers: {other.source_name}.")
         else:
             flags.append(
-                f"Two different notebooks were handed in: {best.source_name} is graded, as the "
-                f"newer; look whether {other.source_name} counts."
+                f"Two different notebooks were handed in. The newer one, {best.source_name}, is "
+                f"graded; check whether {other.source_name} should count instead."
             )
     return replace(best, repairs=tuple(repairs), flags=tuple(flags))
 
@@ -266,7 +266,7 @@ def _sources(submission: Submission) -> list[str]:
 
 
 def _without_notebook(handed_in: HandedIn, names: list[str], known: list[str]) -> Submission:
-    """A student with nothing to read gets a flag."""
+    """Flag a student who handed in nothing that can be read."""
     only = ", ".join(names[:MOST_NAMED])
     flags = [flag for arrival in handed_in.arrivals for flag in arrival.flags]
     return Submission(

@@ -26,8 +26,8 @@ from autograder.intake.text import clean_name
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 64 * MEGABYTE
-LARGEST_ZIP = 128 * MEGABYTE  # what one student may have in zips, unpacked
-MOST_ENTRIES = 2_000  # of one student in zips
+LARGEST_ZIP = 128 * MEGABYTE  # unpacked, in all zips of one student
+MOST_ENTRIES = 2_000  # in all zips of one student
 MOST_ENTRIES_OF_CLASS = 500_000
 # A notebook full of one repeated number shrinks about a hundredfold; a bomb a thousandfold.
 LARGEST_RATIO = 250
@@ -60,11 +60,11 @@ class Entry:
 
     @property
     def is_about_others(self) -> bool:
-        """Whether it is one of the files in which a system tells who and when."""
+        """Whether it is a file in which a system records who handed in and when."""
         return self.parts[-1] in READ_ALSO and not self.problem
 
     def read(self) -> Entry:
-        """The same with its bytes, or with the reason why they can't be had."""
+        """The same with its bytes, or with the reason why they can't be read."""
         if self.path is None:
             return self
         try:
@@ -79,12 +79,12 @@ class Entry:
 
 
 class NoRoom(RuntimeError):
-    """A zip can't be unpacked here; the message says where."""
+    """A zip can't be unpacked here; the message tells where and why."""
 
 
 @dataclass
 class Allowance:
-    """What may still be unpacked for one student, so that nobody uses up the others' room."""
+    """How much may still be unpacked for one student, so that nobody takes the others' space."""
 
     entries: int = MOST_ENTRIES
     size: int = field(default_factory=lambda: LARGEST_ZIP)
@@ -119,9 +119,9 @@ def open_zip(path: Path) -> Iterator[Zip]:
 
 
 def unzip(data: bytes, name: str, depth: int, allowance: Allowance) -> list[Entry]:
-    """The files in a student's zip, with their bytes, within what the student is still allowed."""
+    """The files in a student's zip, with their bytes, within the student's allowance."""
     found = list(_zip_of_student(data, name, depth, allowance))
-    return found or [Entry(name, problem=f"{PurePosixPath(name).name} has no files in it.")]
+    return found or [Entry(name, problem=f"{PurePosixPath(name).name} contains no files.")]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def open_entries(path: Path, opening: Opening) -> Iterator[Entry]:
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"{path} isn't there. Give a folder, a notebook or a zip file.")
+        raise FileNotFoundError(f"{path} does not exist. Give a folder, a notebook or a zip file.")
     if not path.is_dir():
         yield from (
             _zip_of_class(path, opening)
@@ -165,7 +165,7 @@ def open_entries(path: Path, opening: Opening) -> Iterator[Entry]:
 
 
 def name_of(name: str) -> str:
-    """The name of one file or folder, clean; in another encoding than UTF-8 still one of a kind."""
+    """The cleaned name of a file or folder; it stays unique even if it isn't UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -174,7 +174,7 @@ def name_of(name: str) -> str:
 
 
 def _zip_of_class(path: Path, opening: Opening) -> Iterator[Entry]:
-    """A zip that the instructor gave: its own name says nothing, those in it are the outermost."""
+    """A zip from the instructor: its own name means nothing, and the names in it are outermost."""
     if path.is_symlink() or not path.is_file():
         yield from _file(path, name_of(path.name), opening, Allowance())
         return
@@ -191,7 +191,7 @@ def _zip_of_class(path: Path, opening: Opening) -> Iterator[Entry]:
 
 
 def _folder(root: Path, opening: Opening) -> Iterator[Entry]:
-    """Depth first and without recursion: folders in folders may be a thousand deep."""
+    """Depth first and without recursion, because folders may be nested a thousand deep."""
     allowances: dict[str, Allowance] = {}
     waiting: list[tuple[Path, tuple[str, ...]]] = [(root, ())]
     while waiting:
@@ -213,7 +213,7 @@ def _folder(root: Path, opening: Opening) -> Iterator[Entry]:
             elif len(inner) > DEEPEST_FOLDER:
                 yield Entry(
                     "/".join(inner),
-                    problem=f"Folders in folders, more than {DEEPEST_FOLDER} deep, are not read.",
+                    problem=f"Folders nested more than {DEEPEST_FOLDER} deep are not read.",
                 )
             elif child.name not in JUNK:
                 below.append((Path(child.path), inner))
@@ -269,7 +269,7 @@ def _entries(
     depth: int,
     allowance: Allowance | None,
 ) -> Iterator[Entry]:
-    """The files in a zip. Without an allowance it is a class's, and each student has one."""
+    """The files in a zip. Without an allowance it is a class's zip: each student gets their own."""
     short, infos = PurePosixPath(name).name, archive.infos
     if len(infos) > MOST_ENTRIES_OF_CLASS:
         yield Entry(name, problem=_too_many(short, len(infos), MOST_ENTRIES_OF_CLASS))
@@ -295,7 +295,7 @@ def _worth_a_look(infos: Sequence[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.Zi
 
 
 def _allowances(infos: Sequence[zipfile.ZipInfo]) -> dict[tuple[str, ...], Allowance]:
-    """One for each student of a class: by the first folder in which they differ."""
+    """One allowance per student of a class, by the first folder in which they differ."""
     firsts = Counter(_parts(info)[0] for info in infos)
     depth = 2 if len(firsts) == 1 else 1
     return {key: Allowance() for info in infos for key in [_parts(info)[:depth]]}
@@ -340,13 +340,13 @@ def _unpack(
     elif not _is_zip(inner):
         yield opening.keep(name, data)
     elif depth >= DEEPEST_ZIP:
-        yield Entry(name, problem=f"{inner} is a zip in a zip in a zip: refused.")
+        yield Entry(name, problem=f"{inner} is a zip in a zip in a zip, which is refused.")
     else:
         yield from opening.unpack(data, name, depth + 1, allowance)
 
 
 def _unpacked(data: bytes, scratch: Path) -> Path:
-    """Where the bytes are now: under a name that we chose, whatever the zip calls them."""
+    """Where the bytes are now: under a name that we chose, whatever it is called in the zip."""
     try:
         descriptor, path = tempfile.mkstemp(dir=scratch)
         with open(descriptor, "wb") as file:
@@ -357,7 +357,7 @@ def _unpacked(data: bytes, scratch: Path) -> Path:
 
 
 def _entry_name(info: zipfile.ZipInfo) -> str:
-    """The name in a zip entry; older tools write UTF-8 without saying so."""
+    """The name of a zip entry; older tools write UTF-8 without declaring it."""
     name = info.filename.replace("\\", "/")
     if not info.flag_bits & 0x800:
         with contextlib.suppress(UnicodeEncodeError, UnicodeDecodeError):
@@ -366,32 +366,32 @@ def _entry_name(info: zipfile.ZipInfo) -> str:
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
-    """The clean parts of an entry's name, never none, and without those that lead elsewhere."""
+    """The cleaned parts of an entry's name: at least one, and none that leads elsewhere."""
     found = [part for part in _entry_name(info).split("/") if part not in ("", ".", "..")]
     return tuple(name_of(part) for part in found[:DEEPEST_FOLDER]) or ("unnamed",)
 
 
 def _refusal(info: zipfile.ZipInfo, name: str, left: int) -> str:
-    """Why an entry is not unpacked, in a sentence; an empty text when it is fine."""
+    """Why an entry is not unpacked, in a sentence; empty if it is fine."""
     raw = _entry_name(info)
     parts = raw.split("/")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if ".." in parts or raw.startswith("/") or ":" in parts[0][:2]:
-        return f"The zip entry {name} points outside its folder: refused."
+        return f"The zip entry {name} points outside its folder, so it was refused."
     if len(parts) > DEEPEST_FOLDER:
-        return f"Folders in folders, more than {DEEPEST_FOLDER} deep, are not read."
+        return f"Folders nested more than {DEEPEST_FOLDER} deep are not read."
     if kind == stat.S_IFLNK:
-        return f"The zip entry {name} is a symbolic link: refused."
+        return f"The zip entry {name} is a symbolic link, so it was refused."
     if kind not in (0, stat.S_IFREG):
-        return f"The zip entry {name} is not an ordinary file: refused."
+        return f"The zip entry {name} is not an ordinary file, so it was refused."
     if info.flag_bits & 0x1:
-        return f"The zip entry {name} is locked with a password: ask for it without."
+        return f"The zip entry {name} is protected by a password. Ask for it without one."
     if info.file_size > min(LARGEST_FILE, left) and (_is_read(name) or _is_zip(name)):
         return _too_large(name, info.file_size)
     if info.file_size > MEGABYTE and info.file_size > LARGEST_RATIO * max(info.compress_size, 1):
         return (
             f"The zip entry {name} would grow {info.file_size // max(info.compress_size, 1)} times "
-            "when unpacked, as a zip bomb does: refused."
+            "when unpacked, like a zip bomb, so it was refused."
         )
     return ""
 
@@ -405,7 +405,7 @@ def _too_large(name: str, size: int) -> str:
 
 
 def _too_many(name: str, count: int, most: int) -> str:
-    return f"{name} holds {count} files; more than {most} are not read."
+    return f"{name} contains {count} files; at most {most} can be read."
 
 
 def _is_zip(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds the cells of the release in a student's notebook: by marks, by text, by position."""
+"""Finds the cells of the release in a student's notebook: by metadata, text or position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIMILAR = 0.7
 
 
 def likeness(original: bytes, release: Release) -> float:
-    """The share of a release's answers that a file seems to hold; tells assignments apart."""
+    """The share of a release's answers that a file seems to contain; tells assignments apart."""
     try:
         document = read_document(original)
     except Unreadable:
@@ -37,7 +37,7 @@ def likeness(original: bytes, release: Release) -> float:
 
 
 def match_by_marks(work: Work) -> None:
-    """First nbgrader's grade_id, then the cell's id."""
+    """Match by nbgrader's grade_id first, then by the cell's id."""
     by_grade: dict[str, list[Cell]] = defaultdict(list)
     by_id: dict[str, list[Cell]] = defaultdict(list)
     for cell in work.document.cells:
@@ -54,7 +54,7 @@ def match_by_marks(work: Work) -> None:
             for cell in by_id.get(text, ()):
                 if cell.index in work.owner:
                     continue
-                # Copied cells keep metadata.id in some editors; a given cell is needed once.
+                # In some editors copied cells keep metadata.id; a given cell is needed only once.
                 if owned and cell.text != place.text and place.role == "given":
                     continue
                 work.claim(cell, place)
@@ -67,7 +67,7 @@ def match_by_marks(work: Work) -> None:
 
 
 def match_given_text(work: Work) -> None:
-    """Given cells without marks are found by their text, changed ones by likeness."""
+    """Find given cells without metadata by their text, and changed ones by similarity."""
     waiting = [p for p in work.release.places if p.role == "given" and not work.owned_by(p)]
     by_text: dict[str, list[Cell]] = defaultdict(list)
     for cell in reversed(work.free("code", "markdown", "raw")):
@@ -88,7 +88,7 @@ def match_given_text(work: Work) -> None:
 
 
 def match_by_position(work: Work) -> None:
-    """Written answers without marks are what is between their known neighbours."""
+    """Take what is between known neighbours for a written answer without metadata."""
     waiting = [place for place in work.release.written if not work.owned_by(place)]
     groups: dict[tuple[int, int], list[Place]] = defaultdict(list)
     for place in waiting:
@@ -107,7 +107,7 @@ def match_by_position(work: Work) -> None:
             chosen = [(cell, _most_alike(work, cell, places)) for cell in cells]
             work.flags.append(
                 f"{len(cells)} text cells may answer {len(places)} questions "
-                f"({', '.join(p.name for p in places)}): look whether each is in its place."
+                f"({', '.join(p.name for p in places)}). Check that each is in its place."
             )
         for cell, place in chosen:
             work.claim(cell, place)
@@ -120,14 +120,14 @@ def _most_alike(work: Work, cell: Cell, places: list[Place]) -> Place:
 
 
 def _gap(work: Work, place: Place) -> tuple[int, int]:
-    """The student's cells between which a release cell would be."""
+    """The student's cells between which a release cell belongs."""
     owner = work.owner
     before = max(((r, c) for c, r in owner.items() if r < place.index), default=None)
     after = min(((r, c) for c, r in owner.items() if r > place.index), default=None)
     end = len(work.document.cells)
     start = before[1] if before else -1
     stop = after[1] if after else end
-    if stop < start:  # the cells were moved about: take what follows the one before
+    if stop < start:  # cells were moved: take what follows the one before
         claimed = sorted(owner)
         place_in = bisect_left(claimed, start) + 1
         stop = claimed[place_in] if place_in < len(claimed) else end

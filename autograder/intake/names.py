@@ -1,4 +1,4 @@
-"""Finds out from a name which notebook it is and, from the outermost one, who handed it in."""
+"""Tells from a name which notebook it is and, from the outermost name, who handed it in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOISE = frozenset(
 
 @dataclass(frozen=True)
 class Clue:
-    """What a learning system's own name tells: who, by which number, when, and the file's name."""
+    """What a learning system's own name contains: who, their number, when, and the file's name."""
 
     system: str = ""
     name: str = ""
@@ -59,7 +59,7 @@ class Clue:
 
 
 def read_name(part: str, is_file: bool) -> Clue:
-    """One name, by the naming of Canvas, Moodle, Gradescope and nbgrader; no system if by none."""
+    """Read a name as Canvas, Moodle, Gradescope or nbgrader write it; no system if none fits."""
     stem = part[:-4] if part.lower().endswith(".zip") else part
     if not is_file and GRADESCOPE.match(part):
         return Clue("gradescope", file=part)
@@ -77,13 +77,13 @@ def read_name(part: str, is_file: bool) -> Clue:
 
 
 def version_in(name: str) -> int:
-    """The number that a copy of a file gets in its name."""
+    """The number that a copy of a file has in its name."""
     number = COPY_NUMBER.search(stem_of(name))
     return int(number[1] or number[2]) if number else 0
 
 
 def assignment_named(file: str, assignments: Iterable[str]) -> str | None:
-    """The assignment with its name in the file name; the longest when several are."""
+    """The assignment whose name is in the file name; the longest if there are several."""
     low = _words(stem_of(file))
     hits = [
         name
@@ -94,7 +94,7 @@ def assignment_named(file: str, assignments: Iterable[str]) -> str | None:
 
 
 def left_over(file: str, assignments: Iterable[str]) -> str:
-    """What a file name says beyond the assignment: with luck, the student."""
+    """What a file name contains besides the assignment: with luck, the student."""
     low = _words(stem_of(file))
     for name in sorted(assignments, key=len, reverse=True):
         low = re.sub(rf"(?<![a-z0-9]){re.escape(_words(name))}(?![a-z])", "_", low)
@@ -110,7 +110,7 @@ def github_login(folder: str, assignments: Iterable[str]) -> str:
         count = 0
         while count < len(words) and words[count].casefold() in of_name | NOISE:
             count += 1
-        # A number alone ("03-jdoe") is no assignment's name.
+        # A number alone ("03-jdoe") doesn't name an assignment.
         if any(word.casefold() in of_name and not word.isdigit() for word in words[:count]):
             return "-".join(words[count:])
     return ""

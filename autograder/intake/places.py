@@ -1,4 +1,4 @@
-"""The cells of a release, and which cell of a student's notebook was made from which."""
+"""The cells of a release, and the match of each cell of a student's notebook to one of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nbgrader.utils import compute_checksum  # type: ignore[import-untyped]
 from autograder.intake.cells import Cell, Document, tidy
 from autograder.intake.code import Reading, read_code
 
-# Letters that may be compared for one notebook, some seconds of it: thousands of cells that look
-# like given ones must not keep a class waiting.
+# Characters that may be compared for one notebook, which takes some seconds: thousands of cells
+# that look like given ones must not keep a class waiting.
 PATIENCE = 10_000_000
-GRAM = 4  # letters in a row that are compared as one
+GRAM = 4  # characters in a row that are compared as one
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Release:
 
 @dataclass
 class Work:
-    """The state of one rebuilding: who owns which cell, and what was found out on the way."""
+    """The state of one rebuild: which cell belongs where, and what was found on the way."""
 
     release: Release
     document: Document
@@ -68,13 +68,13 @@ class Work:
     patience: int = PATIENCE
 
     def likeness(self, a: str, b: str, floor: float = 0.0) -> float:
-        """As `likeness_of`, until a notebook has cost more comparing than any honest one does."""
+        """Like `likeness_of`, until a notebook needs more comparing than any honest one."""
         if self.patience <= 0 or _surely_below(a, b, floor):
             return 0.0
         self.patience -= len(a) + len(b)
         if self.patience <= 0:
             self.flags.append(
-                "So many cells are unlike the release's that not all could be compared: look "
+                "So many cells differ from the release's that not all could be compared. Check "
                 "whether a written answer is missing."
             )
             return 0.0
@@ -93,7 +93,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Loose:
-    """Code outside the answer cells: a cell of the student's own, or an addition to a given one."""
+    """Code outside the answer cells: a cell that the student added, or an addition to a given one."""
 
     index: int
     source: str
@@ -105,7 +105,7 @@ class Loose:
 
 
 def read_release(notebook: NotebookNode) -> Release:
-    """Reads a release notebook once, for many rebuildings."""
+    """Read a release notebook once, for many rebuilds."""
     answers = [read_code(c.source).makes for c in notebook.cells if _role(c) == "answer"]
     counts = Counter(name for makes in answers for name in makes)
     places = []
@@ -148,7 +148,7 @@ def is_untouched(cell: Cell, place: Place) -> bool:
     )
     try:
         return compute_checksum(probe) == stored
-    except Exception:  # the student's metadata can hold anything; then it tells nothing
+    except Exception:  # a student's metadata can contain anything, and then it tells nothing
         return False
 
 
@@ -162,7 +162,7 @@ def is_retagged(cell: Cell, place: Place) -> bool:
 
 
 def likeness_of(a: str, b: str) -> float:
-    """How much two texts have in common, from 0 to 1, in time with their lengths.
+    """How much two texts have in common, from 0 to 1, in time linear in their lengths.
 
     Compares which runs of a few letters they have. Moved parts count as common; scrambled letters
     don't.
@@ -177,7 +177,7 @@ def _grams(text: str) -> frozenset[str]:
 
 
 def _surely_below(a: str, b: str, floor: float) -> bool:
-    """Whether the lengths alone say that two texts are not that alike."""
+    """Whether the lengths alone rule out that two texts are so similar."""
     return 2 * min(len(a), len(b)) < floor * (len(a) + len(b))
 
 

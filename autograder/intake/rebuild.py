@@ -24,7 +24,7 @@ def rebuild(original: bytes, release: NotebookNode) -> Rebuilt:
 
 
 def rebuild_from(original: bytes, release: Release) -> Rebuilt:
-    """`rebuild` for a release that was read before."""
+    """`rebuild`, for a release that has been read already."""
     try:
         document = read_document(original)
     except Unreadable as problem:
@@ -48,7 +48,7 @@ def rebuild_from(original: bytes, release: Release) -> Rebuilt:
             sentences(work.repairs),
             (
                 *sentences(work.flags),
-                "No cell of this assignment was found: it looks like another notebook.",
+                "No cell of this assignment was found; it looks like a different notebook.",
             ),
         )
     notebook = assemble(work, answers, written, loose)
@@ -62,7 +62,7 @@ def _note_origin(work: Work) -> None:
     elif document.minor < 5 and not any(cell.cell_id for cell in document.cells):
         repairs.append("The notebook has no cell ids (an older format); they were restored.")
     if not any(cell.nbgrader for cell in document.cells):
-        repairs.append("The notebook lost its nbgrader marks; they were restored.")
+        repairs.append("The notebook had lost its nbgrader metadata, which was restored.")
     kernel = document.metadata.get("kernelspec")
     language = document.metadata.get("language_info")
     names = [
@@ -71,7 +71,9 @@ def _note_origin(work: Work) -> None:
         if isinstance(part, dict)
     ]
     if any(not name.casefold().startswith(("python", "conda", "venv", "py")) for name in names):
-        repairs.append(f"The notebook was set to another kernel ({names[-1]}); Python is restored.")
+        repairs.append(
+            f"The notebook was set to another kernel ({names[-1]}); it was set back to Python."
+        )
 
 
 def _note_order(work: Work) -> None:
@@ -81,11 +83,11 @@ def _note_order(work: Work) -> None:
         if place is not None and place not in order:
             order.append(place)
     if order != sorted(order):
-        work.repairs.append("Cells were moved; they are in the release's order again.")
+        work.repairs.append("Cells had been moved; they are back in the release's order.")
 
 
 def _note_given(work: Work) -> None:
-    """Changed, copied and deleted cells that nobody has to answer."""
+    """Note changed, copied and deleted cells that contain no answer."""
     changed, copied, gone = [], [], []
     for place in work.release.places:
         if place.role != "given" or not place.text:
@@ -99,21 +101,21 @@ def _note_given(work: Work) -> None:
         elif graded and any(cell.text != place.text for cell in owned):
             changed.append(place.name)
     if gone:
-        work.repairs.append(f"Cells not in the notebook, restored: {listed(gone)}.")
+        work.repairs.append(f"Missing cells, restored: {listed(gone)}.")
     if changed:
-        work.repairs.append(f"Locked cells changed, restored: {listed(changed)}.")
+        work.repairs.append(f"Changed locked cells, restored: {listed(changed)}.")
     if copied:
-        work.repairs.append(f"Cells there more than once, kept once: {listed(copied)}.")
+        work.repairs.append(f"Duplicated cells, kept once: {listed(copied)}.")
 
 
 def _note_strangers(work: Work) -> None:
-    """Answers to exercises that this release doesn't have, as from an older one."""
+    """Note answers to exercises that this release doesn't have, for example from an older one."""
     known = {place.grade_id for place in work.release.places}
     for cell in work.document.cells:
         if cell.grade_id and cell.grade_id not in known and cell.index not in work.owner:
             work.repairs.append(
-                f"'{cell.grade_id}' is not in this release (an older one, perhaps); its cell is "
-                "kept, not graded."
+                f"'{cell.grade_id}' is not in this release (perhaps in an older one); its cell was "
+                "kept but not graded."
             )
             solution = cell.nbgrader.get("solution")
             if solution and not _is_own_text(cell):

@@ -183,7 +183,7 @@ def test_a_file_that_came_while_a_run_was_interrupted_is_graded(tmp_path):
 
 
 def test_a_path_that_is_not_there_leaves_no_course_behind(tmp_path):
-    with pytest.raises(FileNotFoundError, match="isn't there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         grade_class(Options(ASSIGNMENT, (tmp_path / "mistyped",), tmp_path / "course"))
     assert not (tmp_path / "course").exists()
 

@@ -254,7 +254,7 @@ def nothing_answered():
     return make_release()
 
 
-@case(repairs=("attend: the answer cell isn't there",), answers={"attend": ATTEND_STUB})
+@case(repairs=("attend: the answer cell was missing",), answers={"attend": ATTEND_STUB})
 def answer_cell_deleted():
     notebook = solved()
     del notebook.cells[place_of(notebook, "attend")]
@@ -269,7 +269,7 @@ def check_cell_deleted():
 
 
 @case(
-    repairs=("what-the-map-shows: the cell for the written answer isn't there",),
+    repairs=("what-the-map-shows: the cell for the written answer was missing",),
     answers={"what-the-map-shows": WRITTEN_STUB},
 )
 def written_cell_deleted():
@@ -278,7 +278,7 @@ def written_cell_deleted():
     return notebook
 
 
-@case(repairs=("attend: the answer cell was there 2 times",))
+@case(repairs=("attend: the notebook had the answer cell 2 times",))
 def answer_cell_duplicated():
     notebook = solved()
     twin = copy.deepcopy(cell_of(notebook, "attend"))
@@ -295,7 +295,7 @@ def check_cell_duplicated():
     return notebook
 
 
-@case(repairs=("attend: the answer cell was there 2 times",))
+@case(repairs=("attend: the notebook had the answer cell 2 times",))
 def stub_kept_beside_the_answer():
     notebook = solved()
     twin = copy.deepcopy(cell_of(make_release(), "attend"))
@@ -304,7 +304,7 @@ def stub_kept_beside_the_answer():
 
 
 @case(
-    flags=("attend: the notebook holds 2 different answers",),
+    flags=("attend: the notebook has 2 different answers",),
     answers={"attend": ATTEND + "  # second"},
 )
 def two_different_answers_with_one_grade_id():
@@ -323,7 +323,7 @@ def a_rival_answer_in_a_cell_of_ones_own():
 
 
 @case(
-    repairs=("what-the-map-shows: text written in cells below",),
+    repairs=("what-the-map-shows: text in cells below",),
     answers={"what-the-map-shows": WRITTEN + "\n\nAnd more."},
 )
 def written_answer_split():
@@ -334,7 +334,7 @@ def written_answer_split():
     return notebook
 
 
-@case(repairs=("what-the-map-shows: text written in cells below",))
+@case(repairs=("what-the-map-shows: text in cells below",))
 def written_answer_below_the_untouched_stub():
     notebook = solved()
     cell_of(notebook, "what-the-map-shows").source = WRITTEN_STUB
@@ -342,7 +342,7 @@ def written_answer_below_the_untouched_stub():
     return notebook
 
 
-@case(repairs=("why-scale: the answer stood in the question's cell",))
+@case(repairs=("why-scale: the answer was in the question's cell",))
 def written_answer_typed_into_the_question():
     notebook = solved()
     cell_of(notebook, "why-scale").source = WRITTEN_STUB
@@ -351,7 +351,7 @@ def written_answer_typed_into_the_question():
 
 
 @case(
-    flags=("what-the-map-shows: the notebook holds 2 different written answers",),
+    flags=("what-the-map-shows: the notebook has 2 different written answers",),
     answers={"what-the-map-shows": WRITTEN + "\n\nNo: it shows nothing."},
 )
 def two_different_written_answers():
@@ -386,7 +386,7 @@ def answer_split_with_the_marks_on_both():
     return notebook
 
 
-@case(repairs=("attend: the answer stood in another cell",))
+@case(repairs=("attend: the answer was in another cell",))
 def answer_retyped_in_a_new_cell():
     notebook = solved()
     cell_of(notebook, "attend").source = ATTEND_STUB
@@ -394,7 +394,7 @@ def answer_retyped_in_a_new_cell():
     return notebook
 
 
-@case(repairs=("attend: the answer stood in another cell",))
+@case(repairs=("attend: the answer was in another cell",))
 def answer_cell_deleted_and_retyped():
     notebook = solved()
     place = place_of(notebook, "attend")
@@ -402,7 +402,7 @@ def answer_cell_deleted_and_retyped():
     return notebook
 
 
-@case(repairs=("attend: the answer stood in another cell",))
+@case(repairs=("attend: the answer was in another cell",))
 def answer_typed_into_the_check_cell():
     notebook = solved()
     cell_of(notebook, "attend").source = ATTEND_STUB
@@ -411,7 +411,7 @@ def answer_typed_into_the_check_cell():
     return notebook
 
 
-@case(repairs=("attend: the answer was a text cell",))
+@case(repairs=("attend: the answer was in a text cell",))
 def answer_cell_turned_into_text():
     notebook = solved()
     cell = cell_of(notebook, "attend")
@@ -419,7 +419,7 @@ def answer_cell_turned_into_text():
     return notebook
 
 
-@case(repairs=("attend: the answer was a text cell",))
+@case(repairs=("attend: the answer was in a text cell",))
 def answer_cell_turned_raw_without_marks():
     notebook = solved()
     cell = cell_of(notebook, "attend")
@@ -427,7 +427,7 @@ def answer_cell_turned_raw_without_marks():
     return notebook
 
 
-@case(repairs=("why-scale: the written answer was a code cell",))
+@case(repairs=("why-scale: the written answer was in a code cell",))
 def written_answer_turned_into_code():
     notebook = solved()
     cell = cell_of(notebook, "why-scale")
@@ -435,7 +435,7 @@ def written_answer_turned_into_code():
     return notebook
 
 
-@case(repairs=("Cells were moved",))
+@case(repairs=("Cells had been moved",))
 def cells_reordered():
     notebook = solved()
     notebook.cells.insert(0, notebook.cells.pop(place_of(notebook, "by-hand")))
@@ -443,7 +443,7 @@ def cells_reordered():
     return notebook
 
 
-@case(repairs=("Cells were moved",))
+@case(repairs=("Cells had been moved",))
 def whole_notebook_upside_down():
     notebook = solved()
     notebook.cells.reverse()
@@ -457,7 +457,7 @@ def grade_id_renamed():
     return notebook
 
 
-@case(repairs=("attend: the answer stood in another cell",))
+@case(repairs=("attend: the answer was in another cell",))
 def grade_id_renamed_and_ids_new():
     notebook = solved()
     cell = cell_of(notebook, "attend")
@@ -465,7 +465,7 @@ def grade_id_renamed_and_ids_new():
     return notebook
 
 
-@case(repairs=("dot-prod-attention: its nbgrader marks were changed",))
+@case(repairs=("dot-prod-attention: its nbgrader metadata was changed",))
 def marks_retagged():
     notebook = solved()
     cell_of(notebook, "dot-prod-attention").metadata.nbgrader.update(solution=False, locked=True)
@@ -473,38 +473,38 @@ def marks_retagged():
     return notebook
 
 
-@case(repairs=("attend: its nbgrader marks were changed",))
+@case(repairs=("attend: its nbgrader metadata was changed",))
 def schema_version_from_the_future():
     notebook = solved()
     cell_of(notebook, "attend").metadata.nbgrader["schema_version"] = 99
     return notebook
 
 
-@case(repairs=("Locked cells changed, restored: attend-check",))
+@case(repairs=("Changed locked cells, restored: attend-check",))
 def check_cell_rewritten():
     notebook = solved()
     cell_of(notebook, "attend-check").source = "3.0"
     return notebook
 
 
-@case(repairs=("lost its nbgrader marks",))
+@case(repairs=("lost its nbgrader metadata",))
 def all_metadata_lost():
     return without_marks(solved())
 
 
-@case(repairs=("lost its nbgrader marks", "found by its position"))
+@case(repairs=("lost its nbgrader metadata", "found by its position"))
 def all_metadata_and_ids_lost():
     return without_marks(solved(), ids=True)
 
 
-@case(repairs=("lost its nbgrader marks", "Cells were moved"))
+@case(repairs=("lost its nbgrader metadata", "Cells had been moved"))
 def all_metadata_lost_and_code_moved():
     notebook = without_marks(solved(), ids=True)
     notebook.cells.insert(0, notebook.cells.pop(17))
     return notebook
 
 
-@case(repairs=("lost its nbgrader marks",), answers=STUBS)
+@case(repairs=("lost its nbgrader metadata",), answers=STUBS)
 def all_metadata_lost_and_nothing_answered():
     return without_marks(make_release(), ids=True)
 
@@ -514,17 +514,17 @@ def saved_by_colab():
     return to_colab(solved())
 
 
-@case(repairs=("saved by Colab", "lost its nbgrader marks"))
+@case(repairs=("saved by Colab", "lost its nbgrader metadata"))
 def saved_by_colab_with_only_its_own_ids():
     return to_colab(solved(), marks=False)
 
 
-@case(repairs=("saved by Colab", "lost its nbgrader marks", "found by its position"))
+@case(repairs=("saved by Colab", "lost its nbgrader metadata", "found by its position"))
 def saved_by_colab_after_upload_without_ids():
     return to_colab(without_marks(solved(), ids=True), minor=1, marks=False)
 
 
-@case(repairs=("saved by Colab", "attend: the answer cell was there 2 times"))
+@case(repairs=("saved by Colab", "attend: the notebook had the answer cell 2 times"))
 def saved_by_colab_with_a_copied_cell():
     notebook = to_colab(solved())
     twin = copy.deepcopy(cell_of(notebook, "attend"))
@@ -675,8 +675,8 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "not_json": (b"dear teacher, my notebook", "not JSON"),
     "cut_short": (to_bytes(solved())[:-400], "not JSON"),
     "a_web_page": (b"<!DOCTYPE html><html></html>", "a web page"),
-    "a_pdf": (b"%PDF-1.7 ...", "a PDF"),
-    "a_zip_called_notebook": (b"PK\x03\x04 rest", "a zip with another name"),
+    "a_pdf": (b"%PDF-1.7 ...", "a renamed PDF"),
+    "a_zip_called_notebook": (b"PK\x03\x04 rest", "a renamed zip"),
     "a_git_conflict": (b"{\n<<<<<<< HEAD\n=======\n>>>>>>> mine\n}", "unfinished git merge"),
     "a_json_list": (b"[1, 2]", "not a notebook"),
     "json_without_cells": (b'{"metadata": {}}', "not a notebook"),
@@ -686,7 +686,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "too_much_text": (cells_of("x = 1\n" * 90_000, 2), "1,080,000 characters"),
     "another_notebook": (
         to_bytes(new_notebook(cells=[new_code_cell("print('homework of biology')")])),
-        "another notebook",
+        "a different notebook",
     ),
 }
 

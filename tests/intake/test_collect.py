@@ -224,7 +224,7 @@ def test_the_wrong_assignment_is_flagged_and_filed_by_its_contents(tmp_path):
     path = zipped(tmp_path, {"jdoe/03_attention.ipynb": wrong})
     submission = only(collect(path, BOTH))
     assert submission.assignment == "04_scaled"
-    assert "name says 03_attention" in submission.flags[0]
+    assert "named after 03_attention" in submission.flags[0]
 
 
 def test_a_notebook_of_another_course_is_flagged(tmp_path):
@@ -240,8 +240,8 @@ def test_a_notebook_of_another_course_is_flagged(tmp_path):
     )
     path = zipped(tmp_path, {"jdoe/biology.ipynb": other, "ann/03_attention.ipynb": other})
     named, unnamed = collect(path, BOTH)
-    assert named.notebook is None and "another notebook" in named.flags[0]
-    assert unnamed.notebook is None and "isn't any of the assignments" in unnamed.flags[0]
+    assert named.notebook is None and "a different notebook" in named.flags[0]
+    assert unnamed.notebook is None and "isn't one of the assignments" in unnamed.flags[0]
 
 
 def test_several_assignments_in_one_folder_are_kept_apart(tmp_path):
@@ -315,7 +315,7 @@ def test_names_that_point_outside_are_refused_and_the_rest_is_read(tmp_path):
     assert len(submissions) == 3
     for submission in submissions.values():
         assert submission.notebook is None
-        assert "points outside its folder: refused" in submission.flags[-1]
+        assert "points outside its folder, so it was refused" in submission.flags[-1]
 
 
 def test_symbolic_links_in_a_zip_are_refused(tmp_path):
@@ -326,7 +326,7 @@ def test_symbolic_links_in_a_zip_are_refused(tmp_path):
         archive.writestr(info, "/etc/passwd")
     submission = only(collect(path, RELEASES))
     assert (submission.student, submission.notebook) == ("mallory", None)
-    assert "symbolic link: refused" in submission.flags[-1]
+    assert "symbolic link, so it was refused" in submission.flags[-1]
 
 
 def test_symbolic_links_in_a_folder_are_not_followed(tmp_path):
@@ -398,7 +398,7 @@ def test_lost_metadata_and_a_foreign_name_are_found_by_contents(tmp_path):
 
 
 def test_a_path_that_is_not_there_is_an_error_of_the_run(tmp_path):
-    with pytest.raises(FileNotFoundError, match="isn't there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         collect([tmp_path / "nowhere"], RELEASES)
 
 
