@@ -30,7 +30,7 @@ COLUMNS = {
 
 
 class RosterError(ValueError):
-    """The roster can't be used; the message says why and what to do."""
+    """The roster can't be used; the message explains why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ def read_roster(path: Path) -> list[Student]:
         raise RosterError(f"The roster {path} can't be read: {error.strerror}.") from error
     text = decode(raw)
     if not text.strip():
-        raise RosterError(f"The roster {path} is empty. It needs a line of titles and a line each.")
+        raise RosterError(
+            f"The roster {path} is empty. It needs a line of titles and one line per student."
+        )
     delimiter = max(",;\t", key=text.splitlines()[0].count)
     try:
         rows = list(csv.reader(io.StringIO(text.replace("\0", "")), delimiter=delimiter))
@@ -93,7 +95,7 @@ def read_roster(path: Path) -> list[Student]:
 
 
 def read_settled(path: Path) -> dict[str, str]:
-    """Who handed in what, as the instructor wrote it: number or outermost name -> student id.
+    """Who handed in what, as the instructor entered it: number or outermost name -> student id.
 
     Lines without a student are not decided yet.
     """
@@ -136,7 +138,7 @@ def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
 
 
 class Directory:
-    """Finds a student by whatever a file name says of them."""
+    """Finds a student by whatever a file name contains about them."""
 
     def __init__(self, students: list[Student], settled: Mapping[str, str] | None = None):
         self._settled = settled or {}
@@ -169,7 +171,7 @@ class Directory:
             return
         known = self._found.get(key, student)
         if known is not student and (known is None or plain(known.id) != key):
-            self._found[key] = None  # two students share it, so it tells nothing
+            self._found[key] = None  # two students share it, so it identifies neither
         elif sure or key not in self._found:
             self._found[key] = student
 
@@ -180,7 +182,7 @@ class Directory:
         return self._by_lms.get(plain(text)) if text else None
 
     def settled(self, outer: str, user: str) -> Student | None:
-        """Whom the instructor named for this outermost name or this number of the system's."""
+        """The student that the instructor entered for this outermost name or system number."""
         student = self._settled.get(user) if user else None
         student = student or self._settled.get(outer)
         if not student:
@@ -220,7 +222,7 @@ def encoding_of(raw: bytes) -> str:
 
 
 def _mind_systems(titles: list[str], places: dict[str, int | None]) -> bool:
-    """Canvas's 'ID' is its own number and the login is the id; GitHub's 'identifier' is the id.
+    """In Canvas, 'ID' is its own number and the login is the id; in GitHub, 'identifier' is the id.
 
     True for Canvas's file.
     """
@@ -261,7 +263,7 @@ def _student(row: list[str], places: dict[str, int | None], canvas: bool) -> Stu
 
 
 def _with_other_ids(students: list[tuple[int, Student]]) -> list[tuple[int, Student]]:
-    """Moodle's list of participants may have no id: the address serves, short where it can."""
+    """Moodle's list of participants may have no id; use the address, shortened if possible."""
     short = [student.email.split("@")[0] for _, student in students]
     whole = len(set(short)) < len(short)
     return [
@@ -271,7 +273,7 @@ def _with_other_ids(students: list[tuple[int, Student]]) -> list[tuple[int, Stud
 
 
 def _is_no_student(row: list[str], titles: list[str]) -> bool:
-    """Blank lines, and what Canvas has among the students: points, posting, a test student."""
+    """Blank lines, and Canvas's lines that are not students: points, posting, a test student."""
     cells = [clean_name(cell).casefold() for cell in row]
     if not any(cells):
         return True

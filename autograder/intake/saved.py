@@ -1,4 +1,4 @@
-"""What a student's notebook had saved: outputs as text and PNG pictures, and pasted pictures."""
+"""What a student saved in a notebook: outputs as text and PNG pictures, and pasted pictures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def saved_outputs(outputs: object) -> list[NotebookNode]:
 
 
 def pictures(attachments: object) -> NotebookNode:
-    """Pictures pasted into a text cell, if they are pixels; nothing else that was attached."""
+    """Pictures pasted into a text cell, if they are made of pixels; no other attachments."""
     kept = NotebookNode()
     for name, bundle in attachments.items() if isinstance(attachments, dict) else ():
         if len(kept) >= MOST_PICTURES:
@@ -84,7 +84,7 @@ def _data(data: dict) -> NotebookNode:
 
 
 def is_picture(text: object, kind: str) -> bool:
-    """Whether a text is base64 of a picture of this kind, and the kind one of pixels only."""
+    """Whether a text is the base64 of a picture of this kind, a kind made only of pixels."""
     if not isinstance(text, str) or kind not in PIXELS or not 0 < len(text) <= LARGEST_PICTURE:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What one student handed in, as the rest of the grader sees it."""
+"""What one student handed in, in the form that the rest of the grader uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A release notebook with a student's answers in it (None when there was nothing to read)."""
+    """A release notebook with a student's answers (None if there was nothing to read)."""
 
     notebook: NotebookNode | None
     repairs: tuple[str, ...] = ()
@@ -19,7 +19,7 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class Sender:
-    """How the learning system names who handed in: feedback goes back under these."""
+    """How the learning system identifies a sender; feedback is returned under these names."""
 
     system: str = ""  # "canvas", "moodle", "gradescope", "nbgrader", "github" or not known
     user: str = ""  # Canvas's user number, Moodle's participant number, GitHub's login
@@ -32,7 +32,7 @@ NOBODY = Sender()
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's work for one assignment: rebuilt, with the bytes that came in beside it."""
+    """One student's work for one assignment: rebuilt, together with the original bytes."""
 
     student: str
     assignment: str

@@ -20,14 +20,14 @@ LONGEST_ID = 60  # bytes of an id that we make up
 LONGEST_FILE_NAME = 80
 LONGEST_SENTENCE = 600
 MOST_SENTENCES = 60
-MOST_MARKS = 6  # accents on one letter; every script manages with fewer
+MOST_MARKS = 6  # accents on one letter; every script needs fewer
 YEARS = range(1990, 2101)
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Controls but tab and newline, and the marks that turn the direction of writing: with them code
-# reads otherwise than it runs.
+# Controls except tab and newline, and the marks that reverse the direction of writing, with which
+# code can look different from what it runs.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# nbgrader would cut a student's cell at these words, or fail for want of the second one.
+# nbgrader would cut a student's cell at these words, or fail if the second one is missing.
 DELIMITERS = re.compile(r"(BEGIN|END) (HIDDEN TESTS|MARK SCHEME)")
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{1,2}:\d{2}")
 NOT_IN_FOLDERS = re.compile(r"[\s/\\:*?\"<>|+]+")
@@ -45,10 +45,10 @@ def clean_cell_text(text: str) -> str:
 
 
 def clean_name(text: object, longest: int = LONGEST_NAME) -> str:
-    """A name on one line, in one spelling (NFC), cut to a length; empty for what is no text."""
+    """A name on one line, normalised (NFC) and cut to length; empty if it isn't text."""
     if not isinstance(text, str):
         return ""
-    # Cut first: bringing a long pile of accents into order takes time with its square.
+    # Cut first: the time to normalise a long pile of accents grows with its square.
     text = _few_marks(SURROGATE.sub("\ufffd", text[: 4 * longest]))
     text = unicodedata.normalize("NFC", " ".join(text.split()))
     return "".join(letter for letter in text if letter.isprintable())[:longest].strip()
@@ -70,14 +70,14 @@ def sentence(text: str) -> str:
 
 
 def sentences(found: Iterable[str]) -> tuple[str, ...]:
-    """Each sentence once, and not more of them than a person reads."""
+    """Each sentence once, and no more of them than a person would read."""
     kept = list(dict.fromkeys(map(sentence, found)))
     more = len(kept) - MOST_SENTENCES
-    return (*kept[:MOST_SENTENCES], f"And {more} more of the kind.") if more > 0 else tuple(kept)
+    return (*kept[:MOST_SENTENCES], f"And {more} more like these.") if more > 0 else tuple(kept)
 
 
 def is_folder_name(text: str) -> bool:
-    """True when a text can be one folder's name: no separators, no '..', nothing unprintable."""
+    """True if a text can be a folder's name: no separators, no '..', nothing unprintable."""
     return (
         bool(text)
         and len(text) <= 120
@@ -90,7 +90,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def made_id(text: str) -> str:
-    """An id for a person whom no roster knows: a folder's name, short; empty if nothing is left."""
+    """An id for a person who is not on the roster: a short folder name, or empty."""
     text = NOT_IN_FOLDERS.sub("_", clean_name(text)).strip("._ ")
     if len(text.encode()) > LONGEST_ID:
         start = text.encode()[: LONGEST_ID - 9].decode("utf-8", "ignore").rstrip("._ ")
@@ -99,7 +99,7 @@ def made_id(text: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """The name of a file that we write: ASCII and short, and another for every other text."""
+    """The name of a file that we write: short, ASCII, and different for every text."""
     safe = quote(text.encode("utf-8", "backslashreplace"), safe=" @+,=")
     if safe.startswith("."):
         safe = safe.replace(".", "%2E")
@@ -131,7 +131,7 @@ def _tells(letter: str) -> bool:
 
 
 def moment(text: object) -> datetime | None:
-    """A time as nbgrader and Gradescope write it; None for all else, as for times out of reach."""
+    """A time as nbgrader and Gradescope write it; None for anything else, or if out of range."""
     if isinstance(text, str):
         text = text.strip()
         if len(text) > 80 or not TIME.match(text):

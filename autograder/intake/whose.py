@@ -36,7 +36,7 @@ COLAB_ACCOUNT = re.compile(r'"displayName":\s{0,4}"([^"\\]{1,80})"')
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file, whose it is, and what is in doubt about that."""
+    """A file, the student it belongs to, and any doubts about that."""
 
     entry: Entry
     student: str
@@ -54,16 +54,16 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Found:
-    """A file with its outermost name read; what is below that name is the student's."""
+    """A file and what its outermost name tells; everything below that name is the student's."""
 
     entry: Entry
     outer: str
     inner: tuple[str, ...]
     clue: Clue
-    named: str = ""  # who, as the name says it
-    person: Student | None = None  # and whom the roster knows by it
+    named: str = ""  # who, according to the name
+    person: Student | None = None  # and who that is on the roster
     by_number: bool = False
-    settled: bool = False  # the instructor says so
+    settled: bool = False  # the instructor has decided it
 
 
 def arrivals(
@@ -72,7 +72,7 @@ def arrivals(
     assignments: Sequence[str],
     directory: Directory,
 ) -> list[Arrival]:
-    """Every file of one path with its student. A system's own files about others are only read."""
+    """Every file of one path with its student. A system's own files are only read, not graded."""
     shell = _shell(entries, assignments, directory)
     about = _gradescope(entries, shell)
     whole = _one_persons_zip(path, directory)
@@ -89,7 +89,7 @@ def arrivals(
             continue
         unread = one.entry.path is None and not one.entry.problem
         if unread and student.startswith("unknown-"):
-            continue  # a file of nobody that nobody would read: the instructor's own
+            continue  # the instructor's own file: it belongs to no student and is not read
         flags = [*doubts.get(student, ()), *_claims(one, student, assignments, directory)]
         if one.entry.is_about_others:
             flags.append(untold[one.entry.name])
@@ -117,7 +117,7 @@ def _read(
     directory: Directory,
     path: Path,
 ) -> Found:
-    """What the outermost name of a file says."""
+    """Read the outermost name of a file."""
     parts = (whole, *entry.parts) if whole else _without_shell(entry.parts, shell, assignments)
     outer, inner = parts[0], parts[1:]
     clue = read_name(outer, is_file=not inner or outer.lower().endswith(".zip"))
@@ -172,7 +172,7 @@ def _without_shell(
 def _shell(
     entries: Sequence[Entry], assignments: Sequence[str], directory: Directory
 ) -> tuple[str, ...]:
-    """Folders around the whole class: all files are in them, and they are no one student's."""
+    """Folders around the whole class: all files are in them, and they belong to no student."""
     paths = [entry.parts for entry in entries]
     shell: tuple[str, ...] = ()
     while paths and all(len(path) > len(shell) + 1 for path in paths):
@@ -189,7 +189,7 @@ def _shell(
 
 
 def _holds_several(paths: Sequence[tuple[str, ...]], assignments: Sequence[str]) -> bool:
-    """Whether a folder is a class's: by a system's names, or by several folders or names in it."""
+    """Whether a folder is a whole class's, going by the folders and names in it."""
     folders = {path[0] for path in paths if len(path) > 1}
     files = {path[0] for path in paths if len(path) == 1}
     if any(read_name(name, is_file=name in files).system for name in folders | files):
@@ -203,7 +203,7 @@ def _holds_several(paths: Sequence[tuple[str, ...]], assignments: Sequence[str])
 
 
 def _one_persons_zip(path: Path, directory: Directory) -> str:
-    """The name of a zip that was given alone, if it says whose it is: all in it is theirs."""
+    """The name of a zip that was given alone, if it names a student: all of it is theirs."""
     if path.suffix.lower() != ".zip" or not path.is_file():
         return ""
     name = clean_name(path.name)
@@ -212,7 +212,7 @@ def _one_persons_zip(path: Path, directory: Directory) -> str:
 
 
 def _ids(found: Sequence[Found], directory: Directory) -> tuple[list[str], dict[str, list[str]]]:
-    """An id for each file, and what is in doubt about an id."""
+    """An id for each file, with any doubts about it."""
     numbers: dict[str, dict[str, bool]] = defaultdict(dict)
     for one in found:
         if one.person is not None and _number(one):
@@ -232,17 +232,17 @@ def _ids(found: Sequence[Found], directory: Directory) -> tuple[list[str], dict[
 
 
 def _number(one: Found) -> str:
-    """The number by which a system tells people apart who have one name."""
+    """The number by which a system tells apart people with the same name."""
     return one.clue.user if one.clue.system in ("canvas", "moodle") else ""
 
 
 def _id_on_roster(one: Found, person: Student, numbers: dict[str, bool]) -> tuple[str, str]:
-    """The roster's id goes to one number: the roster's own, or else the first with the name."""
+    """Give the roster's id to one number: the roster's own, or else the first with the name."""
     if one.settled:
         return person.id, ""
     number = _number(one)
     keeper = next((n for n, sure in numbers.items() if sure), next(iter(numbers), ""))
-    # Canvas has one number for a person everywhere; Moodle's differ from task to task.
+    # In Canvas a person has one number everywhere; in Moodle it differs between assignments.
     another = one.clue.system == "canvas" and person.lms_id.isdigit() and not one.by_number
     if number and (number != keeper or another):
         return made_id(f"{one.named}_{number}") or f"number-{number}", _same_name(
@@ -253,7 +253,7 @@ def _id_on_roster(one: Found, person: Student, numbers: dict[str, bool]) -> tupl
 
 
 def _id_made_up(one: Found, taken: dict[str, str], directory: Directory) -> tuple[str, str]:
-    """An id from the name; two names never share one."""
+    """Make an id from the name; two names never share one."""
     told = f"{one.named}_{_number(one)}" if _number(one) else one.named
     student = made_id(told)
     if not student:
@@ -263,29 +263,29 @@ def _id_made_up(one: Found, taken: dict[str, str], directory: Directory) -> tupl
         student = f"{student}-{fingerprint(told, 6)}"
     if not directory:
         return student, ""
-    return student, f"{student} is not on the roster; the name comes from {one.entry.name}."
+    return student, f"{student} is not on the roster; the name was taken from {one.entry.name}."
 
 
 def _same_name(one: Found, person: Student, rivals: Iterable[str]) -> str:
     numbers = ", ".join(sorted({one.clue.user, *rivals}))
     return (
-        f"The roster's {person.full_name} ({person.id}) may not be who handed in {one.outer}: the "
-        f"numbers with this name are {numbers}"
-        + (f", the roster has {person.lms_id}" if person.lms_id else "")
-        + ". Other numbers are other people: decide who is who."
+        f"{one.outer} may not be from {person.full_name} ({person.id}) on the roster: the numbers "
+        f"with this name are {numbers}"
+        + (f", and the roster has {person.lms_id}" if person.lms_id else "")
+        + ". Different numbers are different people: decide who is who."
     )
 
 
 def _nobody(one: Found) -> str:
     account = _colab_account(one.entry)
     told = f" Its Colab account is '{account}', which proves nothing." if account else ""
-    return f"Nothing tells who handed in {one.entry.name}; give the file the student's id.{told}"
+    return f"It is not known who handed in {one.entry.name}. Rename it to the student's id.{told}"
 
 
 def _claims(
     one: Found, student: str, assignments: Sequence[str], directory: Directory
 ) -> list[str]:
-    """What names inside a student's own folder, zip or file name say about somebody else."""
+    """Flags for names inside a student's own folder or zip that point to somebody else."""
     inside = list(one.inner) if one.inner else [one.clue.file] if one.clue.system else []
     for place, part in enumerate(inside):
         is_file = place == len(inside) - 1 or part.lower().endswith(".zip")
@@ -303,8 +303,8 @@ def _claims(
         else:
             continue
         return [
-            f"{one.entry.name} came from {student}, and a name in it says {who}. It is taken as "
-            f"{student}'s, by the outermost name; look whether it is {who}'s work."
+            f"{one.entry.name} came from {student}, but contains the name of {who}. It counts as "
+            f"{student}'s, by the outermost name; check whether it is {who}'s work."
         ]
     return []
 
@@ -333,12 +333,12 @@ def _gradescope(entries: Sequence[Entry], shell: tuple[str, ...]) -> dict[str, C
 
 
 def _scalar(value: object) -> str:
-    """Never the text of a list: aliases can make one that is endless."""
+    """The text of a plain value, never of a list: aliases can make a list endless."""
     return clean_name(str(value)) if isinstance(value, str | int | float) else ""
 
 
 def _yaml(data: bytes) -> object:
-    """A YAML file of reasonable size in which no list or mapping is used twice; else None."""
+    """A YAML file of reasonable size that uses no list or mapping twice; otherwise None."""
     if len(data) > LARGEST_METADATA:
         return None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -358,7 +358,7 @@ def _yaml(data: bytes) -> object:
 def _times(
     found: Sequence[Found], assignments: Sequence[str]
 ) -> tuple[dict[tuple[str, ...], datetime], dict[str, str]]:
-    """Folder -> the time in nbgrader's timestamp.txt, and what to tell of those not believed.
+    """Folder -> the time in nbgrader's timestamp.txt, and flags for those that can't be trusted.
 
     nbgrader puts one into everybody's folder. If few have one, they wrote it themselves, as
     did everybody with a folder made by another system. No other time of a file can be trusted either:
@@ -389,13 +389,13 @@ def _times(
 
 def _not_believed(one: Found) -> str:
     return (
-        f"{one.entry.name} is among the student's own files, so what it says about who and when "
-        "is not believed."
+        f"{one.entry.name} is among the student's own files, so what it claims about who and when "
+        "is ignored."
     )
 
 
 def _colab_account(entry: Entry) -> str:
-    """The account in the first cells of a nameless notebook, for a person to look at."""
+    """The Colab account in the first cells of a nameless notebook, for a person to look at."""
     if entry.path is None or entry.problem:
         return ""
     try:

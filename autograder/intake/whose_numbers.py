@@ -23,22 +23,22 @@ SHOWN = 60
 
 
 def doubts_about_numbers(document: Document, release: Release, student: str) -> list[str]:
-    """A sentence for a person when the notebook's numbers may not be this student's."""
+    """A sentence for a person if the notebook's numbers may not be this student's."""
     if not places_of_id(release):
         return []
     typed = typed_id(document, release)
-    by = f"It is graded by the gradebook's id, {student}."
+    by = f"It is graded with the numbers of {student}, the id in the gradebook."
     if typed is None:
-        return [f"Nothing in the notebook says whose numbers it uses ({NAME} is no text). {by}"]
+        return [f"The notebook does not tell whose numbers it uses ({NAME} is not a text). {by}"]
     if not practice.plain_id(typed):
         return [f"{NAME} was left empty, so the numbers shown were not the student's own. {by}"]
     if practice.plain_id(typed) != practice.plain_id(student):
-        return [f"The notebook was worked out for another {NAME}, {typed[:SHOWN]!r}. {by}"]
+        return [f"The notebook was solved with another {NAME}, {typed[:SHOWN]!r}. {by}"]
     return []
 
 
 def carry_typed_id(notebook: NotebookNode, document: Document, release: Release) -> None:
-    """Put the id as a text into the rebuilt notebook: the judge can then say whose answers it has."""
+    """Put the id into the rebuilt notebook, so that the judge knows whose numbers to expect."""
     places = places_of_id(release)
     typed = typed_id(document, release) if places else None
     if not typed:
@@ -51,14 +51,14 @@ def carry_typed_id(notebook: NotebookNode, document: Document, release: Release)
 
 
 def places_of_id(release: Release) -> list[Place]:
-    """Where a release asks for the id; nowhere if all students have the same numbers."""
+    """The cell in which a release asks for the id; none if all students have the same numbers."""
     if not practice.own_numbers():
         return []
     return [place for place in release.places if place.reading and NAME in place.reading.makes]
 
 
 def typed_id(document: Document, release: Release) -> str | None:
-    """What the notebook's own cell sets the id to, or else the last cell that sets it."""
+    """The id that the notebook's own cell sets, or else the last cell that sets it."""
     marks = {mark for place in places_of_id(release) for mark in place.ids}
     found = [
         (bool(marks & set(cell.ids)), text)
@@ -71,7 +71,7 @@ def typed_id(document: Document, release: Release) -> str | None:
 
 
 def assigned_text(source: str) -> str | None:
-    """The text (or number) that a cell gives to the name, as it stands there."""
+    """The text (or number) that a cell assigns to the name, exactly as written."""
     tree, found = parse(source), None
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.Assign | ast.AnnAssign):

@@ -143,7 +143,7 @@ def test_the_same_pages_give_the_same_zip(course):
 
 
 def test_a_page_for_unread_work_says_what_to_do_and_repeats_no_flag(course):
-    flag = Flag("intake", "The roster's Bob Doe (bob) may not be who handed in <b>ann</b>.")
+    flag = Flag("intake", "<b>ann</b> may not be from Bob Doe (bob) on the roster.")
     page = _not_graded(course, replace(record("ann", flags=(flag,)), source_name="z.zip/<i>a.pdf"))
     assert "Hand it in again" in page and "Download .ipynb" in page
     assert "Bob" not in page and "<i>a.pdf" not in page and "&lt;i&gt;a.pdf" in page

@@ -199,7 +199,7 @@ def test_a_notebook_of_nobody_is_flagged_not_dropped(tmp_path):
     submission = only(collect([path], RELEASES))
     assert submission.student == "unknown-03_attention"
     assert submission.notebook is not None
-    assert "Nothing tells who" in submission.flags[0]
+    assert "It is not known who" in submission.flags[0]
 
 
 def test_a_student_who_is_not_on_the_roster_is_flagged(tmp_path, roster):

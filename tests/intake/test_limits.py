@@ -103,7 +103,7 @@ def test_times_out_of_reach_are_no_times(text):
 def test_sentences_are_few_and_not_endless():
     assert len(sentence("x\n" * 10**6)) <= 600
     found = sentences(f"Sentence {number}." for number in range(1000))
-    assert len(found) == 61 and found[-1] == "And 940 more of the kind."
+    assert len(found) == 61 and found[-1] == "And 940 more like these."
 
 
 # Files --------------------------------------------------------------------------------------------

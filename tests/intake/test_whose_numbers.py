@@ -53,7 +53,7 @@ def test_another_id_is_flagged_wherever_it_stands(change, tmp_path, own_numbers)
     submission = handed_in(tmp_path, f'student_id = "bob"\n{FIRST}', change)
     (flag,) = submission.flags
     assert "another student_id, 'bob'" in flag
-    assert "graded by the gradebook's id, ann" in flag
+    assert "graded with the numbers of ann" in flag
     # the judge sees it too, and can say whose answers these are
     assert "student_id = 'bob'" in [cell.source for cell in cells_to_run(submission.notebook)]
     nbformat.validate(submission.notebook)
