@@ -42,7 +42,7 @@ def test_the_copy_has_the_chosen_notebooks_and_nothing_else(published):
         assert sorted(path.stem for path in (published / folder).glob("*.ipynb")) == names
     readme = (published / "README.md").read_text(encoding="utf-8")
     assert "# Attention in an afternoon" in readme and "04_translation" not in readme
-    assert "first [00 · Start here](notebooks/00_start_here.ipynb)" in readme
+    assert "starting with [00 · Start here](notebooks/00_start_here.ipynb)" in readme
     assert '"pyyaml"' in (published / "pyproject.toml").read_text()
 
 
