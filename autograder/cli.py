@@ -1,5 +1,6 @@
 """The command line `autograder`: every module in autograder/commands is one of its commands."""
 
+import errno
 import importlib
 import pkgutil
 import sys
@@ -26,9 +27,15 @@ class Commands(click.Group):
         return importlib.import_module(f"autograder.commands.{module}").command
 
     def invoke(self, ctx):
-        """A gradebook that is locked, or out of reach, is a sentence in every command."""
+        """A locked gradebook, and a disk that is full, are a sentence in every command."""
         try:
             return super().invoke(ctx)
+        except OSError as problem:
+            from autograder.course_files import why_not_written
+
+            if problem.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+                raise
+            raise click.ClickException(why_not_written(problem)) from None
         except Exception as problem:
             if type(problem).__module__ != "sqlalchemy.exc":
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -9,6 +10,21 @@ from pathlib import Path
 
 class CourseError(RuntimeError):
     """The course directory cannot be used as it is; the message says what to do."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+def why_not_written(problem: OSError) -> str:
+    """Why nothing can be written, for whoever can change that."""
+    said = f"{problem.strerror or problem}" + (f" ({problem.filename})" if problem.filename else "")
+    if problem.errno in NO_ROOM:
+        return (
+            f"{said}. Free some disk space, then run the same command again: what is stored stays."
+        )
+    if problem.errno == errno.EROFS:
+        return f"{said}. Make the course directory writable, then run the same command again."
+    return f"{said}."
 
 
 def write_atomically(path: Path, content: bytes) -> None:

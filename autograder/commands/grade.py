@@ -80,7 +80,7 @@ def command(
     from rich.console import Console
 
     from autograder.agreement import asker
-    from autograder.course_files import CourseError
+    from autograder.course_files import CourseError, why_not_written
     from autograder.intake import RosterError
     from autograder.whole_class.grade_class import Options, grade_class
     from autograder.whole_class.workers import ClusterRefused
@@ -110,7 +110,9 @@ def command(
             run, records = grade_class(options, tell, box)
     except (BoxUnavailable, CourseError, ClusterRefused, RosterError, FileNotFoundError) as problem:
         raise click.ClickException(str(problem)) from None
-    except (RuntimeError, OSError) as problem:
+    except OSError as problem:
+        raise click.ClickException(f"The run failed: {why_not_written(problem)}") from problem
+    except RuntimeError as problem:
         raise click.ClickException(f"The run failed: {problem}") from problem
     except KeyboardInterrupt:
         console.print("Stopped. What was graded is stored; the same command carries on from there.")

@@ -62,7 +62,8 @@ def read_roster(path: Path) -> list[Student]:
         raw = path.read_bytes()
     except OSError as error:
         raise RosterError(f"The roster {path} can't be read: {error.strerror}.") from error
-    text = decode(raw)
+    # Excel reads such a line, and writes it into some files
+    text = re.sub(r'^"?sep=.?"?\r?\n', "", decode(raw), flags=re.IGNORECASE).lstrip("\r\n")
     if not text.strip():
         raise RosterError(
             f"The roster {path} is empty. It needs a line of titles and one line per student."

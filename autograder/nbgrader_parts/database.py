@@ -40,10 +40,11 @@ def without_password(url: str) -> str:
 def why_not(problem: BaseException) -> str:
     """Why a gradebook can't be used, in one sentence, and what to do if somebody else uses it."""
     own = str(getattr(problem, "orig", None) or problem).strip().split("\n")[0][:160].rstrip(".")
-    busy = "locked" in own or "busy" in own
-    remedy = (
-        " Close what else uses it (formgrader, another command), and try again." if busy else ""
-    )
+    remedy = ""
+    if "locked" in own or "busy" in own:
+        remedy = " Close what else uses it (formgrader, another command), and try again."
+    elif "full" in own:
+        remedy = " Free some disk space, and try again."
     return f"{own}.{remedy}"
 
 

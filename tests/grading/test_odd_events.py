@@ -1,5 +1,6 @@
 """What happens in a term that nobody plans: each event leaves grades right, marks kept, a sentence."""
 
+import errno
 import shutil
 import sqlite3
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import OperationalError
 
+from autograder.box import Box
 from autograder.cli import main
 from autograder.grading import archive
 from autograder.grading.record import (
@@ -31,7 +34,7 @@ from autograder.nbgrader_parts.gradebook import Entry, GradebookWriter
 from autograder.nbgrader_parts.late import lateness, refresh_penalties
 from autograder.nbgrader_parts.times import add_to_decide, timetable
 from autograder.whole_class.course_directory import prepare_course
-from autograder.whole_class.history import why_older
+from autograder.whole_class.history import why_older, with_history
 from course_utils import register
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN
 
@@ -264,6 +267,12 @@ def test_a_student_may_go_back_to_an_earlier_file():
     assert why_older(older, replace(second, sender=numbered[1]))
 
 
+def test_a_line_that_tells_a_spreadsheet_its_separator_is_no_title(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("sep=;\nid;first_name\ns1;Ann\n")
+    assert [(p.id, p.first_name) for p in read_roster(path)] == [("s1", "Ann")]
+
+
 ODD_ROSTER = 'id;first_name;last_name;section\ns1;"Bill, Jr.";O\'Neil;A\ns2;عمر;الفارسي;B\n'
 
 
@@ -360,6 +369,47 @@ def test_a_full_disk_before_grading_changes_nothing(course, tmp_path):
     assert "free some disk space" in said
     first, last = (line for line in done.stdout.splitlines() if "gradebook.db" in line)
     assert first == last
+
+
+@pytest.mark.parametrize(
+    ("problem", "remedy"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/a/b"), "Free some disk space"),
+        (OSError(errno.EROFS, "Read-only file system"), "Make the course directory writable"),
+        (OperationalError("insert", {}, sqlite3.Error("database is locked")), "try again"),
+        (OperationalError("commit", {}, sqlite3.Error("database or disk is full")), "disk space"),
+    ],
+)
+def test_grading_that_can_not_be_stored_ends_in_a_sentence(course, problem, remedy, monkeypatch):
+    from autograder.whole_class import grade_class
+
+    def fails(*given):
+        raise problem
+
+    monkeypatch.setattr(Box, "start", lambda box: None)
+    monkeypatch.setattr(grade_class, "grade_class", fails)
+    said = CliRunner().invoke(main, ["grade", ASSIGNMENT, "in", "--course", str(course)])
+    assert said.exit_code == 1 and isinstance(said.exception, SystemExit)
+    assert remedy in said.output and "[SQL" not in said.output
+
+
+def test_two_students_who_swap_their_files_each_get_what_they_handed_in(course):
+    ann, bob = (archive.read_record(course, ASSIGNMENT, name) for name in ("ann", "bob"))
+    swapped = [
+        replace(
+            ann, sha256=bob.sha256, exercises=bob.exercises, timestamp=NOON + timedelta(days=1)
+        ),
+        replace(
+            bob, sha256=ann.sha256, exercises=ann.exercises, timestamp=NOON + timedelta(days=1)
+        ),
+    ]
+    for new, old in zip(swapped, (ann, bob), strict=True):
+        assert not why_older(new, old)
+    enter(course, *(with_history(n, o) for n, o in zip(swapped, (ann, bob), strict=True)))
+    assert grade(course, "ann", CHECK)[0] == 5 and grade(course, "bob", CHECK)[0] == 8
+    assert grade(course, "ann") == (0.5, 1, False)  # the same text as before
+    back = replace(ann, timestamp=NOON + timedelta(days=2))
+    assert not why_older(back, archive.read_record(course, ASSIGNMENT, "ann"))
 
 
 def test_copies_of_the_gradebook_are_sound_while_somebody_reads(course):
