@@ -53,6 +53,23 @@ def test_a_step_that_fails_shows_its_output_and_the_next_steps_still_run(run):
     assert said.endswith("Failed: lint.\n1 passed, 1 failed\n")
 
 
+def test_two_steps_run_side_by_side_and_the_tests_after_them(run, tmp_path):
+    def meets(mine: str, other: str) -> tuple[str, list[str]]:
+        wait = "import pathlib, time\nhere = pathlib.Path({!r})\n(here / {!r}).touch()\n"
+        wait += "while not (here / {!r}).exists(): time.sleep(0.01)"
+        return mine, [sys.executable, "-c", wait.format(str(tmp_path), mine, other)]
+
+    last = f"import pathlib; assert len(list(pathlib.Path({str(tmp_path)!r}).glob('?'))) == 2"
+    code, said = run(meets("a", "b"), meets("b", "a"), ("tests", [sys.executable, "-c", last]))
+    assert (code, said.splitlines()[-1]) == (0, "3 passed, 0 failed")
+
+
+def test_thorough_tests_are_left_to_make_test_all():
+    (_, few), (_, all_of_them) = run_tests.steps()[-1], run_tests.steps(True)[-1]
+    assert few[few.index("-m", 3) + 1] == "not thorough"
+    assert "not thorough" not in all_of_them
+
+
 def test_make_test_leaves_no_step_of_make_test_all_out():
     assert [name for name, _ in run_tests.steps()] == [name for name, _ in run_tests.steps(True)]
 
