@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 
 def asker(console: Console, yes: bool, ask: bool = True) -> Callable[[Following], bool]:
-    """Shows what changes for whom; then --yes, or the person at the terminal, decides.
+    """Show what changes and for whom; then --yes, or the person at the terminal, decides.
 
     Without `ask` it is only shown, for a trial run.
     """
@@ -34,11 +34,11 @@ def asker(console: Console, yes: bool, ask: bool = True) -> Callable[[Following]
 
 
 def show(console: Console, following: Following) -> None:
-    """What changes in the assignment, then a line for each student."""
+    """Print what changes in the assignment, then one line per student."""
     from rich.markup import escape
     from rich.table import Table
 
-    console.print(f"{following.assignment} changed since it was last graded:")
+    console.print(f"{following.assignment} has changed since it was last graded:")
     for sentence in following.sentences:
         console.print(f"  {escape(sentence)}")
     if not following.students:

@@ -40,7 +40,7 @@ class LateRule:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a class uses of the course, and by which rules.
+    """Which parts of the course a class uses, and under which rules.
 
     notebooks: empty means all. left_out: exercises that are not in the notebooks. uncounted:
     exercises that stay and give no points. full_marks: everybody who submits gets all their points.
@@ -74,19 +74,19 @@ class Choices:
 
 
 def use(course: Path | str) -> Choices:
-    """Read a course's choices and let the register follow them, in this process."""
+    """Read a class's choices and apply them to the register, in this process."""
     choices = read(course)
     put_in_use(choices)
     return choices
 
 
 def put_in_use(choices: Choices, for_students: bool = False) -> None:
-    """Let the register follow these choices; without any it is the course's own."""
+    """Apply these choices to the register; without any, it is the course's own."""
     register.use(None if choices == Choices() else content(choices, for_students))
 
 
 def read(course: Path | str) -> Choices:
-    """The choices in a course directory; those of the course itself if it has no file."""
+    """The choices in a course directory; the course's own if it has no file."""
     path = Path(course) / FILE
     if not path.is_file():
         return Choices()
@@ -100,7 +100,7 @@ def read(course: Path | str) -> Choices:
 
 
 class _Reader:
-    """Reads one file; every wrong value is a sentence that names the file and what to write."""
+    """Reads one file; for every wrong value, a sentence names the file and what to write."""
 
     def __init__(self, path: Path, given: dict):
         self.path, self.given = path, given
@@ -151,11 +151,11 @@ class _Reader:
         for name, found in named.items():
             for exercise in sorted(found & choices.left_out):
                 raise self.wrong(
-                    f"{exercise} is left out, and `{name}` names it too. Take it out of one of them."
+                    f"{exercise} is left out, but `{name}` names it too. Remove it from one of them."
                 )
         for exercise in sorted(choices.full_marks & choices.uncounted):
             raise self.wrong(
-                f"{exercise} is in `full_marks` and in `does_not_count`. Take it out of one of them."
+                f"{exercise} is in `full_marks` and in `does_not_count`. Remove it from one of them."
             )
 
     def _notebooks(self) -> tuple[tuple[str, ...], bool]:
@@ -184,7 +184,7 @@ class _Reader:
         if notebook not in chosen:
             raise self.wrong(
                 f"{where} names {exercise}, an exercise of {notebook}, which this class does not "
-                "use. Take it out, or add the notebook."
+                "use. Remove it, or add the notebook."
             )
 
     def _points(self, chosen: Iterable[str]) -> dict[str, float]:
@@ -193,8 +193,8 @@ class _Reader:
             self._exercise(exercise, "[points]", chosen)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise self.wrong(
-                    f"[points] gives {exercise} {value!r}. Write a number above 0; an exercise that "
-                    "is to give nothing goes into `does_not_count`."
+                    f"[points] gives {exercise} {value!r}. Write a number above 0. To make an "
+                    "exercise worth nothing, put it into `does_not_count`."
                 )
             if value > 1000:
                 raise self.wrong(f"[points] gives {exercise} {value:g}; at most 1000 are allowed.")
@@ -270,7 +270,7 @@ class _Reader:
         for section, table in self._table("sections").items():
             where = f'sections."{section}"'
             if not isinstance(table, dict):
-                raise self.wrong(f"[{where}] should be a table with `due` in it.")
+                raise self.wrong(f"[{where}] should be a table that contains `due`.")
             self._among(f"[{where}] has ", table, ("due",), "a setting of a section")
             due = table.get("due", {})
             if not isinstance(due, dict):
@@ -288,8 +288,8 @@ class _Reader:
         share, free = table.get("share_a_day", 0.1), table.get("free_days", 0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise self.wrong(
-                f"[late] has share_a_day = {share!r}. Write a share between 0 and 1: 0.1 takes a "
-                "tenth of the points per day."
+                f"[late] has share_a_day = {share!r}. Write a share between 0 and 1: 0.1 deducts "
+                "a tenth of the points per day."
             )
         if isinstance(free, bool) or not isinstance(free, int) or free < 0:
             raise self.wrong(f"[late] has free_days = {free!r}. Write a whole number, 0 or more.")
@@ -326,7 +326,7 @@ class _Reader:
     def _one_of(self, name: str, known: list[str], where: str, what: str) -> None:
         if name not in known:
             raise self.wrong(
-                f"{where} names {name!r}, and there is no such {what}.{_near(name, known)} There "
+                f"{where} names {name!r}, but there is no such {what}.{_near(name, known)} There "
                 f"are: {', '.join(known)}."
             )
 
@@ -343,7 +343,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def import_names(packages: Iterable[str]) -> list[str]:
-    """What `import` calls these packages. Raises CourseError for one that this grader lacks."""
+    """The names under which these packages are imported. Raises CourseError for a missing one."""
     if not packages:
         return []
     by_module = metadata.packages_distributions()
@@ -353,8 +353,8 @@ def import_names(packages: Iterable[str]) -> list[str]:
         own = [m for m, owners in by_module.items() if wanted in map(_plain, owners)]
         if not own:
             raise CourseError(
-                f"{FILE} allows the package {package}, and the environment of the grader does not "
-                f"have it. Install it there (`pip install {package}`), or take it out of `packages`."
+                f"{FILE} allows the package {package}, but the grader's environment does not have "
+                f"it. Install it there (`pip install {package}`), or remove it from `packages`."
             )
         found += [module for module in own if not module.startswith("_")]
     return found
@@ -365,7 +365,7 @@ def _plain(name: str) -> str:
 
 
 def content(choices: Choices, for_students: bool = False) -> dict:
-    """The register as these choices change it: what is not used stays readable, as retired.
+    """The register after these choices: what is not used stays readable, as retired.
 
     An exercise that does not count has no points for students. The grader still judges it by its
     own points, so that it can count again; the gradebook gives it none.

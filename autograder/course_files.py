@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class CourseError(RuntimeError):
-    """The course directory cannot be used as it is; the message says what to do."""
+    """The course directory can't be used as it is; the message explains what to do."""
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -28,7 +28,7 @@ def why_not_written(problem: OSError) -> str:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write the whole file or nothing, whatever happens meanwhile."""
+    """Write the whole file or nothing, whatever happens in the meantime."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:

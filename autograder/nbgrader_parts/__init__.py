@@ -1,4 +1,4 @@
-"""Everything that plugs into nbgrader, in one room.
+"""Everything that plugs into nbgrader, in one place.
 
 configuration   all settings of nbgrader that the course changes, and a course's own file
 release         nbgrader's generate_assignment, the only call of it

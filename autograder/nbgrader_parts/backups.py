@@ -1,4 +1,4 @@
-"""Copies of the gradebook, made before every command that writes it: marks by hand exist only there."""
+"""Backups of the gradebook before every command that writes to it: marks by hand exist only there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(course: Path) -> Path:
 
 
 def backups(course: Path, kind: str = "db") -> list[Path]:
-    """The copies there are, oldest first; those of PostgreSQL are of the kind "sql"."""
+    """All copies, oldest first; those from PostgreSQL have the kind "sql"."""
     return sorted(folder(course).glob(f"gradebook-*.{kind}"))
 
 
@@ -55,8 +55,8 @@ def back_up(course: Path, url: str) -> Path | None:
     except (sqlite3.Error, OSError) as problem:
         unfinished.unlink(missing_ok=True)
         raise CourseError(
-            f"{path.name} can't be copied before it is written ({problem}), so nothing was "
-            "changed. Close what uses it, or free some disk space, and try again."
+            f"{path.name} can't be backed up before it is changed ({problem}), so nothing was "
+            "changed. Close whatever uses it, or free some disk space, and try again."
         ) from None
     return _keep(course, unfinished, "db")
 
@@ -80,7 +80,7 @@ def _keep(course: Path, unfinished: Path, kind: str) -> Path:
 
 
 def _dump(course: Path, url: str) -> Path | None:
-    """A copy of a gradebook on a server, by PostgreSQL's own program, where it is installed."""
+    """Copy a gradebook on a server with PostgreSQL's own program, if it is installed."""
     address = make_url(url)
     if address.get_backend_name() != "postgresql":
         say(
@@ -154,16 +154,16 @@ def damaged(course: Path, path: Path, why: str) -> CourseError:
     if not there:
         return CourseError(
             f"{path} is damaged ({why}), and there is no copy of it in {folder(course)}. Move it "
-            f"away and run `autograder grade` on the submissions again: points come back. Marks "
-            f"given by hand do not; `sqlite3 {path.name} .recover` may still find them."
+            f"away and run `autograder grade` on the submissions again, which restores the points. "
+            f"Marks by hand are lost, unless `sqlite3 {path.name} .recover` still finds them."
         )
     newest = there[-1]
     when = newest.stem.removeprefix("gradebook-").partition(".")[0].replace("T", ", ")
     return CourseError(
-        f"{path} is damaged ({why}). The newest sound copy is from {when} UTC. Take it with\n"
+        f"{path} is damaged ({why}). The newest sound copy is from {when} UTC. Restore it with\n"
         f"  cp {newest} {path}\n"
-        "then run `autograder regrade` for each assignment: points are brought up to date, and "
-        "marks by hand are those of the copy."
+        "then run `autograder regrade` for each assignment. Points are then up to date; marks by "
+        "hand are those in the copy."
     )
 
 
@@ -174,7 +174,7 @@ def _is_sound(path: Path) -> bool:
 
 
 def _digest(path: Path, kind: str = "") -> str:
-    """Of the content: SQLite's file has a counter in it that changes with every copy.
+    """A fingerprint of the content: SQLite's file has a counter that changes with every copy.
 
     Newer versions of pg_dump put a random word at both ends.
     """

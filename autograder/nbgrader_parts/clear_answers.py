@@ -1,4 +1,4 @@
-"""Takes solutions out of a notebook: a gap where code is written, nothing where numbers are typed."""
+"""Removes solutions from a notebook: a stub for code, nothing for numbers that are typed in."""
 
 from nbgrader.preprocessors import ClearSolutions
 from traitlets import Dict

@@ -37,7 +37,7 @@ _reading: list[Path] = []  # the course directory of the file that is being read
 
 
 def configure(c: Config) -> None:
-    """Put our steps into nbgrader's pipeline; everything else stays as nbgrader has it.
+    """Put our steps into nbgrader's pipeline and leave everything else alone.
 
     Called from a course's own file, it also takes the late rule of the course.toml beside it.
     """
@@ -49,7 +49,7 @@ def configure(c: Config) -> None:
 
 
 def late_settings(c: Config, course: Path) -> None:
-    """What course.toml says about late days."""
+    """The rule for late days in course.toml."""
     rule = choices.read(course).late
     if rule is not None:
         c.AssignLatePenalties.plugin_class = LATE_PLUGIN
@@ -57,7 +57,7 @@ def late_settings(c: Config, course: Path) -> None:
 
 
 def release_settings(c: Config) -> None:
-    """nbgrader's own steps, except that typed answers are cleared in our way."""
+    """nbgrader's own steps, except that we clear typed answers differently."""
     c.ClearSolutions.text_stub = ANSWER_STUB
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError()  # your code here"}
     c.ClearMarkScheme.enforce_metadata = False
@@ -130,7 +130,7 @@ def formgrader_settings(c: Config) -> None:
 
 
 def own_settings(course: Path) -> Config:
-    """What the course's own file sets."""
+    """The settings in the course's own file."""
     path = course / FILE
     found = Config()
     late_settings(found, course)
@@ -148,7 +148,7 @@ def own_settings(course: Path) -> Config:
 
 
 def _refuse_two_late_rules(course: Path, found: Config) -> None:
-    """A rule in each of two files: one of them would silently do nothing."""
+    """Refuse a late rule in each of two files: one of them would silently do nothing."""
     rule = choices.read(course).late
     if rule is None:
         return
@@ -156,8 +156,8 @@ def _refuse_two_late_rules(course: Path, found: Config) -> None:
     same = (own.get("share_a_day"), own.get("free_days")) == (rule.share_a_day, rule.free_days)
     if found.AssignLatePenalties.get("plugin_class") != LATE_PLUGIN or not same:
         raise CourseError(
-            f"{choices.FILE} and {FILE} both say what late days cost, and not the same. Take it out "
-            f"of one of them, in {course}."
+            f"{choices.FILE} and {FILE} both set the cost of late days, but differently. Remove it "
+            f"from one of them, in {course}."
         )
 
 
@@ -175,7 +175,7 @@ def for_course(course: Path, assignment: str, db_url: str = "", student: str = "
 
 
 def write_new_file(course: Path) -> None:
-    """Give a course directory its file, unless it has one."""
+    """Write a course directory's file, unless it has one."""
     path = course / FILE
     if not path.exists():
         path.write_text(NEW_FILE, encoding="utf-8")

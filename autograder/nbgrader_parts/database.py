@@ -11,7 +11,7 @@ from autograder.nbgrader_parts.configuration import alembic_on_path, own_setting
 
 
 def gradebook_url(course: Path, given: str | None = None) -> str:
-    """The gradebook: what --db says, else the course's own setting, else gradebook.db in it."""
+    """The gradebook: from --db, or the course's own setting, or else gradebook.db in it."""
     if given:
         return with_driver(given)
     config = own_settings(course)
@@ -42,7 +42,7 @@ def why_not(problem: BaseException) -> str:
     own = str(getattr(problem, "orig", None) or problem).strip().split("\n")[0][:160].rstrip(".")
     remedy = ""
     if "locked" in own or "busy" in own:
-        remedy = " Close what else uses it (formgrader, another command), and try again."
+        remedy = " Close whatever else uses it (formgrader, another command), and try again."
     elif "full" in own:
         remedy = " Free some disk space, and try again."
     return f"{own}.{remedy}"
@@ -61,7 +61,7 @@ def has_assignment(url: str, assignment: str) -> bool:
 
 
 def stored_cells(url: str, assignment: str) -> dict[str, StoredCell]:
-    """Every cell of an assignment as the gradebook has it."""
+    """Every cell of an assignment, as stored in the gradebook."""
     from nbgrader.api import Gradebook
 
     with Gradebook(url) as gradebook:

@@ -85,7 +85,7 @@ def moodle(students: Sequence[Student], columns: Sequence[Column], missing: str 
 
 
 def plain_csv(students: Sequence[Student], columns: Sequence[Column], missing: str = "") -> str:
-    """A line for each student and assignment, with everything the gradebook knows."""
+    """One line per student and assignment, with everything the gradebook knows."""
     rows = [
         [
             "assignment", "student_id", "last_name", "first_name", "email", "submitted",
@@ -103,7 +103,7 @@ def plain_csv(students: Sequence[Student], columns: Sequence[Column], missing: s
 
 
 def by_exercise(students: Sequence[Student], columns: Sequence[Column], missing: str = "") -> str:
-    """A line for each student, a column for each exercise. Answers that wait are blank."""
+    """One line per student, one column per exercise. Unmarked answers are blank."""
     asked = [(column, mark) for column in columns for mark in _exercises_of(column)]
     titles = [
         f"{column.assignment}: {mark.exercise} ({number(mark.max_score)})" for column, mark in asked
@@ -122,7 +122,7 @@ def by_exercise(students: Sequence[Student], columns: Sequence[Column], missing:
 
 
 def _exercises_of(column: Column) -> list[Mark]:
-    """One mark for each exercise that anybody has, in the order of the notebook."""
+    """One mark per exercise that anybody has, in the order of the notebook."""
     found: dict[str, Mark] = {}
     for sheet in column.sheets.values():
         for mark in sheet.marks:
@@ -150,9 +150,7 @@ class GradesExport(ExportPlugin):
         config=True
     )
     titles = Dict(help="what the LMS calls an assignment").tag(config=True)
-    missing_as_zero = Bool(False, help="0 for students who submitted nothing, not a blank").tag(
-        config=True
-    )
+    missing_as_zero = Bool(False, help="give 0 to students who submitted nothing").tag(config=True)
     root = Unicode("", help="the course directory")
 
     def text(self, students: Sequence[Student], columns: Sequence[Column], missing: str) -> str:
@@ -193,7 +191,7 @@ class GradesExport(ExportPlugin):
         return Column(name, title, max_score(gradebook, name), sheets, unread)
 
     def _students(self, columns: Sequence[Column]) -> list[Student]:
-        """Everyone in the gradebook or on the roster, which knows more; or those asked for."""
+        """Everyone in the gradebook or on the roster, which knows more; or a selection."""
         found = {
             s.student: Student(s.student, s.first_name, s.last_name, s.email, s.lms_id)
             for column in columns
@@ -239,7 +237,7 @@ class SpreadsheetExport(GradesExport):
 
 
 class ExercisesExport(GradesExport):
-    """The points of each exercise, before anything is taken off for lateness."""
+    """The points of each exercise, before any late penalty."""
 
     kind = "exercises"
 
@@ -253,7 +251,7 @@ EXPORTERS = {
 
 
 def harmless(value: str) -> str:
-    """A text that no spreadsheet runs: a formula gets an apostrophe in front.
+    """A text that no spreadsheet runs: a formula gets a leading apostrophe.
 
     In much of the world a spreadsheet splits at semicolons too, so what follows one may begin a cell.
     """

@@ -1,4 +1,4 @@
-"""Brings a gradebook along when points, exercises or the release change after grading.
+"""Updates a gradebook when points, exercises or the release change after grading.
 
 nbgrader refuses to add or remove cells once something was handed in, and never changes a score when
 points change. Here a cell's points may change, cells may be added, and an exercise may stop counting
@@ -31,7 +31,7 @@ POINTS = re.compile(r"^[\d.e-]+ of [\d.e-]+ points\.")
 
 
 class Given(NamedTuple):
-    """A mark by hand, out of how many points it was given, and for which text (a fingerprint)."""
+    """A mark by hand, the points it was out of, and the fingerprint of the text it was for."""
 
     mark: float
     most: float
@@ -40,7 +40,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an assignment is to be: its cells, and exercises with a rule of their own."""
+    """What an assignment should be: its cells, and exercises with special rules."""
 
     cells: tuple[ReleasedCell, ...]
     full_marks: frozenset[str] = frozenset()
@@ -149,7 +149,7 @@ def apply(
     entered: Entered,
     records: Mapping[str, SubmissionRecord],
 ) -> dict[str, dict[str, Given]]:
-    """Write it in one transaction; the marks by hand as they were given, to be remembered."""
+    """Write it in one transaction; returns the marks by hand as they were given."""
     with _uncommitted(url) as gradebook:
         _, by_hand = _change(gradebook, assignment, wanted, entered, records)
         gradebook.db().commit()
@@ -158,7 +158,7 @@ def apply(
 
 @contextmanager
 def _uncommitted(url: str) -> Iterator[Gradebook]:
-    """A gradebook whose own methods commit nothing: what is not committed at the end is undone."""
+    """A gradebook whose methods commit nothing: whatever is not committed at the end is undone."""
     with Gradebook(url) as gradebook:
         gradebook.db.commit = lambda: None
         try:
@@ -217,7 +217,7 @@ def _change(
 
 
 def _change_texts(gradebook: Gradebook, notebook: Notebook, cells: Iterable[ReleasedCell]) -> None:
-    """Source and solution cells as the release has them now; those that are gone stay."""
+    """Source and solution cells as in the release; those that are gone stay."""
     sources = {cell.name: cell for cell in notebook.source_cells}
     solutions = {cell.name for cell in notebook.solution_cells}
     for cell in cells:
@@ -241,14 +241,14 @@ def _sentence(exercise: str, before: float | None, worth: float, full: bool, was
     if before is None:
         return f"{exercise}: new, {number(worth)} points."
     if before != worth and not worth:
-        return f"{exercise}: does not count any more (it gave {number(before)} points)."
+        return f"{exercise}: no longer counts (it was worth {number(before)} points)."
     if before != worth:
         return f"{exercise}: {number(before)} points become {number(worth)}."
     return f"{exercise}: no longer full marks for everybody."
 
 
 def _text(name: str, record: SubmissionRecord | None) -> str:
-    """The fingerprint of a written answer as it is now; empty where nothing is known."""
+    """The fingerprint of a written answer as it is now; empty if nothing is known."""
     written = record.written.get(name) if record else None
     return written.sha256 if written else ""
 
@@ -256,7 +256,7 @@ def _text(name: str, record: SubmissionRecord | None) -> str:
 def _given(
     grade: Grade, before: float | None, was_full: bool, remembered: Given | None, text: str
 ) -> Given | None:
-    """The mark by hand as a person gave it, whatever the points were changed to since."""
+    """The mark as a person gave it, whatever the points have been changed to since."""
     if before is None or before == 0 or was_full:
         if grade.manual_score is None:
             return remembered  # the text may have changed since
@@ -303,7 +303,7 @@ def _renew_comment(grade: Grade, exercise: str) -> None:
 def _share(
     grade: Grade, name: str, before: float | None, record: SubmissionRecord | None
 ) -> float | None:
-    """The share of the points that the judge gave; None where a person has to read."""
+    """The share of the points that the judge gave; None if a person has to read the answer."""
     if record is not None:
         if name in record.written:
             return None if record.written[name].answered else 0.0

@@ -1,4 +1,4 @@
-"""The one writer of the gradebook: many submissions in one transaction, all of it or nothing."""
+"""The only writer of the gradebook: many submissions in one transaction, all or nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DETAILS = ("first_name", "last_name", "email")
 
 @dataclass(frozen=True)
 class Entry:
-    """What the gradebook is to know about one submission, and its record before, if any."""
+    """What to store about one submission, and its previous record, if any."""
 
     record: SubmissionRecord
     scores: Mapping[str, float | None]
@@ -89,15 +89,15 @@ class GradebookWriter:
         except OperationalError as problem:
             self.session.rollback()
             raise RuntimeError(
-                f"The gradebook could not be written ({problem.orig}). Nothing of this part was "
-                "stored; close whatever else uses it and start the same command again."
+                f"The gradebook could not be written ({problem.orig}). Nothing in this batch was "
+                "stored. Close whatever else uses it, and run the same command again."
             ) from problem
         except BaseException:
             self.session.rollback()
             raise
 
     def _describe_students(self) -> None:
-        """Those who are in the gradebook already get what the roster says of them."""
+        """Update students who are already in the gradebook from the roster."""
         for student in self.gradebook.students:
             for name, text in self.known.get(student.id, {}).items():
                 setattr(student, name, text)
@@ -109,7 +109,7 @@ class GradebookWriter:
         return new
 
     def _submissions(self, entries: list[Entry]) -> dict[str, SubmittedAssignment]:
-        """What the gradebook already has of these students."""
+        """What the gradebook already contains about these students."""
         found = (
             self.session.query(SubmittedAssignment)
             .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
@@ -139,7 +139,7 @@ class GradebookWriter:
             self._penalise(submission, notebook)
 
     def _penalise(self, submission: SubmittedAssignment, notebook: SubmittedNotebook) -> None:
-        """As nbgrader's AssignLatePenalties, which by default takes nothing off."""
+        """Like nbgrader's AssignLatePenalties, which by default deducts nothing."""
         notebook.late_submission_penalty = None
         if submission.total_seconds_late > 0:
             self.session.flush()
@@ -153,12 +153,12 @@ class GradebookWriter:
 
 
 def details(person: Person) -> dict[str, str]:
-    """What the roster says of a student; what it leaves blank was perhaps entered by hand."""
+    """A student's data on the roster; what it leaves blank may have been entered by hand."""
     return {name: text for name in DETAILS if (text := getattr(person, name))}
 
 
 def count(grade: Grade, worth: float, full_marks: bool) -> None:
-    """What a grade counts by the class's rules: never more than the cell is worth.
+    """What a grade counts under the class's rules: never more than the cell is worth.
 
     An exercise that does not count is worth nothing in the gradebook, and nobody has to read it.
     """

@@ -1,4 +1,4 @@
-"""What late days cost, by nbgrader's own plug-in: worked out when grading, and again later.
+"""What late days cost, by nbgrader's own plug-in: calculated when grading, and again later.
 
 nbgrader takes the penalty off once, when it autogrades. A mark given by hand later changes the
 score, so the penalty is worked out again before grades or feedback go out.
@@ -40,7 +40,7 @@ def late_penalty(
     notebook: SubmittedNotebook,
     zone: tzinfo | None = None,
 ) -> float | None:
-    """The points to take off: never more than there are, and None for work in time."""
+    """The points to deduct: never more than there are, and None for work on time."""
     seconds = seconds_late(submission, zone)
     if seconds <= 0:
         return None
@@ -61,17 +61,17 @@ class Lateness:
 
     @property
     def sentence(self) -> str:
-        """For the student and the instructor; empty where nothing is to be said."""
+        """A sentence for the student and the instructor; empty if there is nothing to report."""
         if self.due is None or not self.days:
             return ""
         when = f"due {self._shown(self.due)}, handed in {self._shown(self.handed_in)}"
-        cost = f"{round(self.penalty, 2):g} points were taken off" if self.penalty else "no cost"
+        cost = f"{round(self.penalty, 2):g} points were deducted" if self.penalty else "no cost"
         cost = "excused" if self.excused else cost
         return f"{counted(self.days, 'day')} late ({when}): {cost}."
 
     def _shown(self, moment: datetime | None) -> str:
         if moment is None:
-            return "at a time that is not known"
+            return "at an unknown time"
         return f"{moment.replace(tzinfo=UTC).astimezone(self.zone):%-d %B %Y, %H:%M %Z}"
 
 
@@ -92,7 +92,7 @@ def lateness(submission: SubmittedAssignment, table: Timetable | None = None) ->
 def refresh_penalties(
     gradebook: Gradebook, config: Config, assignments: Iterable[str], course: Path | None = None
 ) -> int:
-    """Work out every late penalty from the scores and times as they are now; how many changed.
+    """Calculate every late penalty from the current scores and times; returns how many changed.
 
     `course` has the times that are not in the gradebook: course.toml and times.csv.
     """
@@ -114,7 +114,7 @@ def refresh_penalties(
 
 
 def _bring_times(gradebook: Gradebook, course: Path, name: str, table: Timetable) -> None:
-    """Due dates, extensions and times of handing in, as course.toml and times.csv have them.
+    """Apply the due dates, extensions and times in course.toml and times.csv.
 
     What was set here and is no longer in those files is taken back; what somebody else set stays.
     """
@@ -139,7 +139,7 @@ def _bring_times(gradebook: Gradebook, course: Path, name: str, table: Timetable
         if times.due is not None:
             if assignment.duedate is None:
                 raise CourseError(
-                    f"{student} has a due date for {name}, and the assignment itself has none. Add "
+                    f"{student} has a due date for {name}, but the assignment itself has none. Add "
                     f"it to {choices.FILE}: a line [due], and below it {name} = 2027-03-05T18:00:00Z."
                 )
             submission.extension = naive_utc(times.due) - assignment.duedate
@@ -165,5 +165,5 @@ def _read_ours(course: Path, assignment: str) -> dict[str, dict[str, bool]]:
 
 
 def naive_utc(moment: datetime) -> datetime:
-    """nbgrader keeps times in UTC without saying so."""
+    """nbgrader stores times in UTC without a time zone."""
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

@@ -25,7 +25,7 @@ from course_utils import register
 
 @dataclass(frozen=True)
 class Mark:
-    """The mark for one cell: of a check, or of a person."""
+    """The mark for one cell, given by a check or by a person."""
 
     cell: str
     written: bool
@@ -72,7 +72,7 @@ class Sheet:
 
 
 def seconds_late(submission: SubmittedAssignment, zone: tzinfo | None) -> float:
-    """How late work is by the clock on the wall in the class's zone; 0 if it came in time.
+    """How late work is by the clock in the class's time zone; 0 if it was on time.
 
     The same time on the next day is one day later, on the days when the clocks change too.
     """
@@ -88,7 +88,7 @@ def seconds_late(submission: SubmittedAssignment, zone: tzinfo | None) -> float:
 
 
 def read_sheets(gradebook: Gradebook, assignment: str, zone: tzinfo | None = None) -> list[Sheet]:
-    """A sheet for every student of the gradebook, handed in or not, sorted by id.
+    """One sheet per student in the gradebook, whether they handed in or not, sorted by id.
 
     zone: in which late days are counted.
     """
@@ -154,7 +154,7 @@ def with_roster(sheets: list[Sheet], people: Mapping[str, roster.Student]) -> li
 
 
 def max_score(gradebook: Gradebook, assignment: str) -> float:
-    """The points that count as all of an assignment: extra credit comes on top of them."""
+    """The full points of an assignment; extra credit comes on top."""
     return sum(c.max_score for c in _cells(gradebook, assignment) if not is_extra(c.name))
 
 
@@ -165,7 +165,7 @@ def is_extra(cell: str) -> bool:
 
 
 def mean_score(sheets: Sequence[Sheet]) -> float:
-    """The average of a class: of everything that was graded, with the marks given so far.
+    """The average of a class over everything that was graded, with the marks given so far.
 
     Who submitted nothing, or a file that nobody could read, is not part of it.
     """
@@ -173,7 +173,7 @@ def mean_score(sheets: Sequence[Sheet]) -> float:
 
 
 def so_far(sheets: Sequence[Sheet]) -> str:
-    """Follows a number of points that grows while written answers wait for a person."""
+    """The words after points that may still grow because written answers are unmarked."""
     return " so far" if any(sheet.waiting for sheet in sheets) else ""
 
 

@@ -16,12 +16,12 @@ from autograder.nbgrader_parts.configuration import alembic_on_path
 
 
 class ReleaseFailed(Exception):
-    """nbgrader could not make the student's notebook; the message has its own words."""
+    """nbgrader could not make the students' notebook; the message quotes it."""
 
 
 @dataclass(frozen=True)
 class ReleasedCell:
-    """A cell as nbgrader enters it into the gradebook, with hidden tests and rubric."""
+    """A cell as nbgrader stores it in the gradebook, with hidden tests and rubric."""
 
     name: str
     cell_type: str
@@ -81,7 +81,7 @@ def generate_assignment(config: Config, into_gradebook: bool) -> list[ReleasedCe
 
 @contextlib.contextmanager
 def _only_complaints(log: logging.Logger) -> Iterator[_Complaints]:
-    """nbgrader logs a traceback and then exits: keep its words for our sentence."""
+    """Keep what nbgrader logs before it exits, for our own sentence."""
     before, complaints = (log.level, log.propagate, log.handlers, log.disabled), _Complaints()
     # another library's logging set-up may have switched it off
     log.level, log.propagate, log.handlers, log.disabled = logging.ERROR, False, [complaints], False
@@ -92,7 +92,7 @@ def _only_complaints(log: logging.Logger) -> Iterator[_Complaints]:
 
 
 class _Complaints(logging.Handler):
-    """Keeps the last line of the traceback that nbgrader logs: the reason, in its own words."""
+    """Keeps the last line of the traceback that nbgrader logs, which is the reason."""
 
     last = ""
 

@@ -1,4 +1,4 @@
-"""Our steps in nbgrader's own pipeline, so that `nbgrader autograde` grades as we do.
+"""Our steps in nbgrader's own pipeline, so that `nbgrader autograde` gives the same grades.
 
 nbgrader reads a student's file in its own process, where nothing stops it. So a worker that can be
 killed reads the file first, and what it does not finish never reaches nbgrader.
@@ -64,7 +64,7 @@ def leave_out_unreadable(assignment: str, student: str, notebooks: list[str]) ->
 
 
 class KeepStudentsOutputs(NbGraderPreprocessor):
-    """In the place of nbgrader's ClearOutput: saved plots and logs stay, made harmless."""
+    """Replaces nbgrader's ClearOutput: saved plots and logs stay, but are made harmless."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         release = released(self, resources["nbgrader"]["notebook"])
@@ -98,11 +98,11 @@ class OverwriteCells(nbgraders_own.OverwriteCells):
 
 
 class Execute(NbGraderPreprocessor):
-    """In the place of nbgrader's Execute: the answers run in the box, the judge decides outside."""
+    """Replaces nbgrader's Execute: answers run in the box, and the judge decides outside."""
 
-    unsafe = Bool(False, help="Run submissions without isolation; only for ones you trust.").tag(
-        config=True
-    )
+    unsafe = Bool(
+        False, help="Run submissions without isolation; only for code that you trust."
+    ).tag(config=True)
     _boxes: dict[bool, Box] = {}
     _seeds: dict[str, tuple[int, ...]] = {}
 
@@ -131,7 +131,7 @@ class Execute(NbGraderPreprocessor):
 
 
 class WriteComments(NbGraderPreprocessor):
-    """After nbgrader's SaveAutoGrades: the verdict in words, and finished answers stay finished."""
+    """Runs after nbgrader's SaveAutoGrades: stores the verdict in words, and keeps marked answers marked."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         about, judged = resources["nbgrader"], resources[GRADES]
@@ -171,7 +171,7 @@ class WriteComments(NbGraderPreprocessor):
             comment.auto_comment = said
 
     def new_record(self, course: Path, about: dict, stored: SubmittedNotebook) -> SubmissionRecord:
-        """The record of a file that never went through intake: what intake would say of it."""
+        """The record of a file that never went through intake, as intake would have written it."""
         name = f"{about['student']}/{about['assignment']}/{about['notebook']}.ipynb"
         path = course / "submitted" / name
         content = path.read_bytes() if path.is_file() else b""
@@ -189,7 +189,7 @@ class WriteComments(NbGraderPreprocessor):
 
 
 def released(step: NbGraderPreprocessor, name: str) -> NotebookNode | None:
-    """The notebook that the students of this course were given; None for one that is not ours."""
+    """The notebook that this course gave to its students; None if it is not one of ours."""
     if name not in release_names():
         return None
     return nbformat.reads(release_of(course_root(step), name), as_version=4)

@@ -1,4 +1,4 @@
-"""Lets a class follow its choices: builds its release, and brings along what was graded already.
+"""Applies the choices of a class: builds its release, and updates what was graded already.
 
 The release of a class is in its course directory: `source/` and `release/`, as nbgrader has them. It
 is built again when the register, the source or course.toml changed since it was entered.
@@ -35,7 +35,7 @@ Agree = Callable[[Following], bool]
 
 
 class NotAgreed(CourseError):
-    """The instructor was shown what would change and did not want it, or was not there to say."""
+    """The instructor was shown what would change and declined, or was not there to answer."""
 
     def __init__(self) -> None:
         super().__init__("Nothing was written. To write this, run the command again with --yes.")
@@ -71,7 +71,7 @@ def _check_used(course: Path, assignment: str, chosen: choices.Choices) -> None:
 
 
 def bring_along(course: Path, assignment: str, url: str, agree: Agree = always) -> bool:
-    """Let gradebook, records and notebooks follow what changed; whether anything did.
+    """Update gradebook, records and notebooks; returns whether anything changed.
 
     Raises NotAgreed if `agree`, which is shown what changes for whom, says no: nothing is written.
     """
@@ -117,13 +117,13 @@ def _remember(
 
 
 def _effective(chosen: choices.Choices, graded: frozenset[str]) -> choices.Choices:
-    """Students have an exercise that was graded, and answers may build on it: it only stops counting."""
+    """A graded exercise stays in the notebooks, since answers may build on it; it only stops counting."""
     kept = chosen.left_out & graded
     return replace(chosen, left_out=chosen.left_out - kept, uncounted=chosen.uncounted | kept)
 
 
 def _graded_exercises(url: str, assignment: str) -> frozenset[str]:
-    """The exercises of the gradebook, if somebody handed the assignment in already."""
+    """The exercises in the gradebook, if somebody has handed in the assignment already."""
     with Gradebook(url) as gradebook:
         notebook = gradebook.find_notebook(assignment, assignment)
         if not notebook.submissions:
@@ -143,13 +143,13 @@ def _digest(path: Path) -> str:
 
 
 def _is_edited(course: Path, assignment: str, entered: Entered) -> bool:
-    """Whether the instructor changed the source in the course directory: then it is theirs."""
+    """Whether the instructor changed the source in the course directory, and so owns it."""
     now = _digest(_own_path(course, assignment))
     return bool(entered.source and now and now != entered.source)
 
 
 def _fingerprint(course: Path, assignment: str, chosen: choices.Choices, entered: Entered) -> str:
-    """Changes with whatever the assignment is made from."""
+    """A digest that changes with anything the assignment is made from."""
     used = choices.content(chosen)
     path = build.SOURCES / f"{assignment}.py"
     edited = _is_edited(course, assignment, entered)
@@ -209,7 +209,7 @@ def _generate(
 
 
 def _keep_retired(notebook: NotebookNode, before: NotebookNode) -> None:
-    """Exercises that the class was given and the course no longer has: before the closing cells."""
+    """Put exercises that the class has and the course has retired before the closing cells."""
     there = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells}
     ids = {cell.get("id") for cell in notebook.cells}
     retired = {e.id for e in register.ever() if e.retired}
@@ -236,7 +236,7 @@ def _belongs(name: str, exercises: set[str]) -> bool:
 def bring_files_along(
     course: Path, assignment: str, wanted: Wanted, records: Mapping[str, SubmissionRecord]
 ) -> None:
-    """Records and notebooks with the new points: those of the judge, not of the gradebook."""
+    """Write the new points into records and notebooks: the judge's, not the gradebook's."""
     points = {cell.name: cell.points for cell in wanted.cells if cell.points is not None}
     for student, record in records.items():
         new = _rescaled(record, points)

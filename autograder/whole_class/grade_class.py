@@ -1,4 +1,4 @@
-"""Grades a class: intake, box and judge for each submission, one writer for what comes of it."""
+"""Grades a class: intake, box and judge for each submission, and one writer for the results."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Progress:
-    """Passed on after each submission."""
+    """The state of the run, reported after each submission."""
 
     done: int
     total: int
@@ -82,7 +82,7 @@ Finish = Callable[[Iterator[HandedIn]], Iterator[workers.Done[Finished]]]
 def grade_class(
     options: Options, tell: Tell = lambda progress: None, box: Box | None = None
 ) -> tuple[RunRecord, list[SubmissionRecord]]:
-    """Grade every submission; the run and the records, in the order of the students.
+    """Grade every submission; returns the run and the records, in the order of the students.
 
     `box` may be one that was started before; it is closed at the end either way.
 
@@ -168,7 +168,7 @@ def only_wanted(options: Options, found: list[HandedIn]) -> list[HandedIn]:
 def bring_people(
     options: Options, url: str, handed_in: Sequence[HandedIn], people: Sequence[Student]
 ) -> None:
-    """Give what an old id of a sender has to the id that the roster says now."""
+    """Move everything under a sender's old id to the id that the roster now gives."""
     records = archive.records(options.course, options.assignment)
     moves = ghosts(options.assignment, records, handed_in)
     if not moves:
@@ -179,7 +179,7 @@ def bring_people(
 
 
 def begin(options: Options, release: NotebookNode, submissions: int, wall: str) -> RunRecord:
-    """A new run with fresh seeds, or the one that was interrupted with those it had."""
+    """A new run with fresh seeds, or the interrupted one with its own."""
     exercises = checked_exercises(release)
     fresh = record.new_run(
         options.assignment, draw_seeds(exercises), wall, options.cluster or "local"
@@ -193,7 +193,7 @@ def begin(options: Options, release: NotebookNode, submissions: int, wall: str) 
 
 
 def ended(run: RunRecord, results: Sequence[SubmissionRecord], seconds: float) -> RunRecord:
-    """The run with what came of it."""
+    """The run, with its results."""
     return replace(
         run,
         graded=sum(entry.graded for entry in results),
@@ -279,15 +279,15 @@ def finisher(options: Options, setting: Setting, readers: Readers, box: Box | No
 
 
 def left_alone(before: SubmissionRecord, why: str) -> SubmissionRecord:
-    """The record that stays, with a line for this run's list: the file that came is older."""
-    said = f"An older file was left alone: {why} To grade it all the same, use --older."
+    """Keep the record, and add a line to this run's list: the new file is older."""
+    said = f"An older file was left alone: {why} To grade it anyway, use --older."
     return replace(before, flags=(*before.flags, Flag("grader", said)))
 
 
 def store_batch(
     options: Options, items: Sequence[tuple[int, Finished]], writer: GradebookWriter
 ) -> Iterator[tuple[int, SubmissionRecord]]:
-    """Store them together or, if that fails, one by one; the records as they were stored."""
+    """Store them together or, if that fails, one by one; returns the records as stored."""
     try:
         store(options, [item for _, item in items], writer)
         return
@@ -304,14 +304,14 @@ def store_batch(
 
 
 def machine_failed(problem: Exception) -> bool:
-    """Whether nothing can be stored at all: a full disk, a gradebook that can't be reached."""
+    """Whether nothing at all can be stored: the disk is full, or the gradebook unreachable."""
     if isinstance(problem, OSError):
         return problem.errno in NOBODY_CAN_WRITE
     return isinstance(problem, OperationalError) or isinstance(problem.__cause__, OperationalError)
 
 
 def keep_aside(course: Path, item: Finished, problem: Exception) -> SubmissionRecord:
-    """One that the gradebook or the file system refuses: flagged, its bytes beside the others'."""
+    """Flag a submission that the gradebook or the file system refuses, and keep its bytes."""
     reason = Flag("grader", f"It could not be stored: {type(problem).__name__}: {problem}"[:500])
     entry = replace(item.record, status="flagged", exercises=(), flags=(*item.record.flags, reason))
     content = item.original or item.submitted
@@ -351,6 +351,6 @@ def write_notebooks(course: Path, item: Finished) -> None:
 
 
 def gradebook_entry(course: Path, item: Finished) -> Entry:
-    """What the gradebook is to know; marks by hand depend on what was handed in before."""
+    """What to store in the gradebook; marks by hand depend on what was handed in before."""
     before = archive.read_record(course, item.record.assignment, item.record.student)
     return Entry(item.record, item.scores, item.comments, before, item.record.timestamp)

@@ -9,7 +9,7 @@ from autograder.grading.record import Flag, SubmissionRecord
 
 
 def why_older(new: SubmissionRecord, before: SubmissionRecord | None) -> str:
-    """Why a file is older than the one that is graded, as a sentence; empty if it is not."""
+    """Why a file is older than the graded one, in a sentence; empty if it is not."""
     if before is None or new.sha256 == before.sha256:
         return ""
     ours, theirs = _utc(new.timestamp), _utc(before.timestamp)
@@ -24,17 +24,17 @@ def why_older(new: SubmissionRecord, before: SubmissionRecord | None) -> str:
         if _canvas_number(new) >= _canvas_number(before):
             return ""
         return (
-            f"{new.source_name} has a lower number of Canvas's than {before.source_name}, which is "
+            f"{new.source_name} has a lower Canvas number than {before.source_name}, which is "
             "graded, so it is older."
         )
     # a student may go back to an earlier file, which only a time or a number can show
     if new.sha256 in before.earlier:
-        return f"{new.source_name} was graded before; a newer file replaced it since."
+        return f"{new.source_name} was graded before, and a newer file has replaced it."
     return ""
 
 
 def _canvas_number(record: SubmissionRecord) -> int:
-    """Canvas numbers the files as they come."""
+    """Canvas numbers the files in the order in which they arrive."""
     number = record.sender.attachment
     return int(number) if record.sender.system == "canvas" and number.isdigit() else 0
 
@@ -60,7 +60,7 @@ def with_history(
                 *new.flags,
                 Flag(
                     "intake",
-                    "It was handed in again, and nothing tells when; the file before was handed in "
+                    "It was handed in again at an unknown time; the previous file was handed in "
                     f"{_shown(before.timestamp)}. No late days are counted until times.csv has the "
                     "time.",
                 ),
@@ -70,7 +70,7 @@ def with_history(
 
 
 def is_resubmitted(new: SubmissionRecord, before: SubmissionRecord | None) -> bool:
-    """Whether another file is graded than before."""
+    """Whether a different file is graded than before."""
     return before is not None and bool(before.sha256) and new.sha256 != before.sha256
 
 

@@ -1,4 +1,4 @@
-"""Students whose id changed: what a made-up or mistaken id had goes to the right student.
+"""Moves everything stored under a made-up or mistaken id to the right student.
 
 When the roster is mended and the class graded again, the same sender has another id. The old id
 would stay behind in gradebook, report and export with a grade of its own.
@@ -31,7 +31,7 @@ STEPS = ("submitted", "autograded", "feedback")
 
 @dataclass(frozen=True)
 class Move:
-    """What an id had for an assignment belongs to another id; nobody's if `to` is empty."""
+    """A move of one assignment from one id to another; to nobody if `to` is empty."""
 
     assignment: str
     student: str
@@ -41,13 +41,13 @@ class Move:
     def __str__(self) -> str:
         if not self.to:
             return f"{self.student} is removed: {self.why}."
-        return f"{self.student} is {self.to}: {self.why}. Grade and marks go there."
+        return f"{self.student} is {self.to}: {self.why}. Grades and marks move there."
 
 
 def ghosts(
     assignment: str, records: Sequence[SubmissionRecord], handed_in: Sequence[HandedIn]
 ) -> list[Move]:
-    """Ids that handed in nothing now, while their sender's work has another id."""
+    """Moves for ids that handed in nothing now, but whose sender now has another id."""
     now = {one.student for one in handed_in}
     owners: dict[tuple[str, str], tuple[str, str]] = {}
     for one in handed_in:
@@ -75,20 +75,20 @@ def _sender(record: SubmissionRecord) -> Sender:
 
 
 def _key(sender: Sender) -> tuple[str, str] | None:
-    """By what a sender is known again: the learning system's number, or else the outermost name."""
+    """What identifies a sender: the learning system's number, or else the outermost name."""
     if sender.user:
         return sender.system, sender.user
     return ("", sender.name) if sender.name else None
 
 
 def _is_told(record: SubmissionRecord) -> bool:
-    """Whether the name really says who it is: `03_attention.ipynb` would be everybody's."""
+    """Whether the name identifies anybody: `03_attention.ipynb` could be from everybody."""
     sender = _sender(record)
     return bool(sender.user) or plain(record.student) in plain(sender.name)
 
 
 def apply(course: Path, url: str, moves: Sequence[Move], roster: Collection[str] = ()) -> None:
-    """Move gradebook entries, records and folders; ids without anything left go from the gradebook."""
+    """Move gradebook entries, records and folders; ids with nothing left leave the gradebook."""
     for move in moves:
         with Gradebook(url) as gradebook:
             _move_submission(gradebook, move)
@@ -119,7 +119,7 @@ def _move_submission(gradebook: Gradebook, move: Move) -> None:
 
 
 def _copy_marks(old: SubmittedAssignment, new: SubmittedAssignment) -> None:
-    """Marks and comments by hand, where the right student has none."""
+    """Copy marks and comments by hand, unless the right student has some."""
     for before, after in zip(_by_name(old), _by_name(new), strict=True):
         grades = {grade.cell_id: grade for grade in after.grades}
         for grade in before.grades:
@@ -177,7 +177,7 @@ def _move_folders(course: Path, move: Move) -> None:
 
 @dataclass(frozen=True)
 class Match:
-    """One sender: what the system calls them, and which student that is taken for."""
+    """One sender: their name in the system, and the student they are matched to."""
 
     handed_in: str
     number: str
@@ -191,7 +191,7 @@ class Match:
 
 
 def matches(handed_in: Sequence[HandedIn], roster: Sequence[Student]) -> list[Match]:
-    """A line for each sender, the doubtful ones first."""
+    """One line per sender, the doubtful ones first."""
     names = {person.id: person.full_name for person in roster}
     found: dict[tuple[str, str], Match] = {}
     for one in handed_in:
@@ -204,7 +204,7 @@ def matches(handed_in: Sequence[HandedIn], roster: Sequence[Student]) -> list[Ma
 
 
 def write_who_is_who(course: Path, unsure: Sequence[Match]) -> list[str]:
-    """Add a line to the instructor's file for each sender who has none; their outermost names."""
+    """Add a line to who_is_who.csv for each sender who has none; returns their outermost names."""
     path = course / WHO_IS_WHO
     before = path.read_bytes() if path.is_file() else b""
     known = decode(before)
@@ -224,14 +224,14 @@ def write_who_is_who(course: Path, unsure: Sequence[Match]) -> list[str]:
 
 
 def strangers(url: str, roster: Sequence[Student]) -> list[str]:
-    """Ids of the gradebook that the roster does not have."""
+    """Ids that are in the gradebook but not on the roster."""
     known = {person.id for person in roster}
     with Gradebook(url) as gradebook:
         return sorted(s.id for s in gradebook.students if s.id not in known)
 
 
 def moves_of(url: str, student: str, to: str) -> list[Move]:
-    """All that an id has, on its way to another id or, if that is empty, out of the gradebook."""
+    """Moves of everything under an id to another id or, if that is empty, out of the gradebook."""
     why = "as you asked"
     with Gradebook(url) as gradebook:
         try:
@@ -242,6 +242,6 @@ def moves_of(url: str, student: str, to: str) -> list[Move]:
 
 
 def forget(url: str, student: str) -> None:
-    """Take an id without submissions out of the gradebook."""
+    """Remove an id without submissions from the gradebook."""
     with Gradebook(url) as gradebook:
         _forget_if_empty(gradebook, student)

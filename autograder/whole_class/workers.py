@@ -22,17 +22,17 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ClusterRefused(RuntimeError):
-    """An address that must not be trusted with submissions."""
+    """An address that must not be given submissions."""
 
 
 class ClusterUnreachable(RuntimeError):
-    """No scheduler answers there, or it does not let us in."""
+    """No scheduler answers at the address, or it does not let us in."""
 
 
 def windowed(
     submit: Callable[[Item], Future[Result]], tasks: Iterable[Item], most: int
 ) -> Iterator[Done[Result]]:
-    """Keep at most `most` tasks under way, so that memory stays flat however long the class is."""
+    """Keep at most `most` tasks in progress, so that memory stays flat however large the class."""
     under_way: dict[Future[Result], int] = {}
     numbered = enumerate(tasks)
     for index, task in numbered:
@@ -54,7 +54,7 @@ def finished(under_way: dict[Future[Result], int]) -> Iterator[Done[Result]]:
 def side_by_side(
     work: Callable[[Item], Result], tasks: Iterable[Item], jobs: int
 ) -> Iterator[Done[Result]]:
-    """Do the work for each task on this machine, `jobs` at a time: its number and its result."""
+    """Do each task on this machine, `jobs` at a time; yields its number and its result."""
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
     try:
         yield from windowed(lambda task: pool.submit(work, task), tasks, 3 * jobs)
@@ -77,7 +77,7 @@ def check_address(address: str, without_tls: bool = False) -> None:
     if here:
         remedy += ", or add --without-tls if nobody else can log in to this machine"
     raise ClusterRefused(
-        f"{address} has no TLS: whoever reaches such a scheduler can run code on its workers. "
+        f"{address} has no TLS: anybody who reaches such a scheduler can run code on its workers. "
         f"{remedy}."
     )
 
@@ -134,7 +134,7 @@ _starting = threading.Lock()
 
 
 def finish_on_worker(task: HandedIn, setting: Setting, unsafe: bool) -> Finished:
-    """What runs on a cluster's worker: it keeps one warm box, and readers, for all its tasks."""
+    """Runs on a worker of the cluster and keeps one warm box, and readers, for all its tasks."""
     with _starting:
         if unsafe not in _boxes:
             box = Box(workers=1, unsafe=unsafe)

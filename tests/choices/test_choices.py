@@ -86,7 +86,7 @@ def test_dates_are_read_in_the_classs_own_time_zone(tmp_path):
         ("[points]\ndot-prod-attention = true", "Write a number above 0"),
         ('[points]\ndot-prod-attention = "8"', "Write a number above 0"),
         ("[points]\ndot-prod-attention = 1e9", "at most 1000"),
-        ('leave_out = ["reversal-map"]\n[points]\nreversal-map = 2', "is left out, and `points`"),
+        ('leave_out = ["reversal-map"]\n[points]\nreversal-map = 2', "is left out, but `points`"),
         (
             'full_marks = ["reversal-map"]\ndoes_not_count = ["reversal-map"]',
             "is in `full_marks` and in `does_not_count`",

@@ -68,7 +68,7 @@ def test_canvas_numbers_files_as_they_come():
 def test_a_second_file_without_a_time_says_so():
     first = record(sha="one", when=NOON)
     again = with_history(record(sha="two"), first)
-    assert "nothing tells when" in again.flags[-1].text and "times.csv" in again.flags[-1].text
+    assert "at an unknown time" in again.flags[-1].text and "times.csv" in again.flags[-1].text
     assert not with_history(record(sha="one"), first).flags
     assert not with_history(record(sha="two", when=NOON), first).flags
 

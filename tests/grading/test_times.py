@@ -69,7 +69,7 @@ def test_due_dates_and_late_rule_come_from_course_toml(course):
         said = lateness(ann).sentence, lateness(ann, timetable(course)).sentence
     assert said[0] == (
         "2 days late (due 5 March 2027, 17:00 UTC, handed in 6 March 2027, 20:00 UTC): "
-        "1.6 points were taken off."
+        "1.6 points were deducted."
     )
     assert "(due 5 March 2027, 18:00 CET, handed in 6 March 2027, 21:00 CET)" in said[1]
 
@@ -174,7 +174,7 @@ def test_marks_of_canvas_become_lines_to_decide(course):
 def test_two_late_rules_that_differ_are_refused(course):
     path = course / "nbgrader_config.py"
     path.write_text(path.read_text() + "\nc.LateDays.share_a_day = 0.5\n")
-    with pytest.raises(CourseError, match="both say what late days cost"):
+    with pytest.raises(CourseError, match="both set the cost of late days"):
         own_settings(course)
 
 
