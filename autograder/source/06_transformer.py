@@ -12,9 +12,9 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - build an encoder-decoder transformer from its parts, equal to PyTorch's,
-# - train it: padding, the shifted target, label smoothing, warm-up,
-# - find a fault in a model from its loss, its samples and its maps.
+# - build an encoder-decoder transformer from its parts, and show that it equals PyTorch's,
+# - train it with padded batches, a shifted target, label smoothing and a warm-up,
+# - diagnose a faulty model from its loss, its samples and its attention maps.
 
 # %% tags=["setup"]
 import math
@@ -32,22 +32,22 @@ positional_encoding = own.part("positional_encoding")
 # %% [markdown]
 # ### Bring your own
 #
-# Paste your `MultiHeadAttention`, `causal_mask` and `positional_encoding` of notebook 05 into this
-# cell, above its last line, and run it. What passes its check is used from here on: the transformer
-# will be made of your parts. For what you leave out, PyTorch's takes its place. Nothing here is graded,
-# and no later check depends on it.
+# Paste your `MultiHeadAttention`, `causal_mask` and `positional_encoding` from notebook 05 into this
+# cell, above its last line, and run it. Every part that passes its check is used from here on, so the
+# transformer will be made of your own parts. PyTorch's versions replace whatever you leave out.
+# Nothing in this cell is graded, and no later check depends on it.
 
 # %%
-# Paste here.
+# Paste your parts here.
 
 bring_your_own("MultiHeadAttention", "causal_mask", "positional_encoding")
 
 # %% [markdown]
 # ## 1 The plan
 #
-# An encoder reads the source, a decoder writes the target. There is no recurrence: all that moves
-# information between positions is attention. Dashed parts are still to be built. This picture will
-# grow with the notebook.
+# The encoder reads the source, and the decoder writes the target. There is no recurrence: attention is
+# the only thing that moves information between positions. Dashed parts are still to be built; the
+# picture fills up as the notebook goes on.
 
 # %%
 from course_utils.figures.transformer import transformer_diagram
@@ -55,11 +55,12 @@ from course_utils.figures.transformer import transformer_diagram
 transformer_diagram([])
 
 # %% [markdown]
-# ### The attention that you use here
+# ### The attention used in this notebook
 #
-# `MultiHeadAttention` is yours of notebook 05 if you brought it, and otherwise PyTorch's with the names
-# and masks of this course: `True` where attention is allowed, and it returns the output first. (The
-# second result are the weights. PyTorch's leaves them out unless someone records them: they cost time.)
+# `MultiHeadAttention` is your own if you brought it. Otherwise it is PyTorch's, with the names and masks
+# of this course: `True` means that attention is allowed, and the output comes first. The second result
+# is the attention weights. PyTorch's version returns them only while they are being recorded, because
+# they cost time.
 
 # %%
 torch.manual_seed(0)
@@ -71,8 +72,8 @@ output.shape
 # %% [markdown]
 # ## 2 Words, positions, padding
 #
-# Sentences have different lengths, a tensor does not. Short ones are filled up with a **padding**
-# number, 0. A mask remembers where there are words.
+# Sentences differ in length, but a tensor has one fixed size. So short sentences are filled up with a
+# **padding** token, number 0, and a mask records where the real words are.
 
 # %%
 from course_utils.data import pad
@@ -83,20 +84,20 @@ print(source)
 print(source_mask)
 
 # %% [markdown]
-# For the attention the mask needs the shape `[B, 1, S]`: for each sentence, one row of keys that
-# holds for every query.
+# Attention needs this mask in the shape `[B, 1, S]`: one row of keys per sentence, shared by all its
+# queries.
 
 # %%
 source_mask[:, None, :].shape
 
 # %% [markdown]
-# A word becomes a vector by looking it up, and its place does the same. Here positions are *learned*:
-# one row for each place, up to `max_length`. (The sines of notebook 05 work too. There is no row for
-# a place beyond the last one: a longer sentence must be refused.)
+# A word becomes a vector by looking up its row in a table, and so does its position. Here the positions
+# are *learned*: the table has one row for each position, up to `max_length`. A longer sentence has to be
+# refused, because there is no row for its last positions. (The sines of notebook 05 would work too.)
 #
 # $$x_s = \sqrt{D}\; E[w_s] + P[s]$$
 #
-# Before training, the embeddings are drawn with the standard deviation $1/\sqrt{D}$ (by `start_well`, in
+# Before training, the embeddings are drawn with standard deviation $1/\sqrt{D}$ (`start_well` does this in
 # section 7). The factor $\sqrt{D}$ then makes them about as large as the positions.
 
 # %%
@@ -105,31 +106,31 @@ transformer_diagram(["embedding"], new="embedding")
 # %% [markdown]
 # ## 3 The encoder layer
 #
-# ### A network on a batch of positions
+# ### One network for every position
 #
-# After attention has gathered what a position needs, a small network works on it:
+# Once attention has gathered what a position needs, a small network processes it:
 #
 # $$\mathrm{FF}(x) = W_2\,\mathrm{ReLU}(W_1 x + b_1) + b_2$$
 #
-# It is the *same* network at every position, and it never looks at another one. So `B` sentences
-# of `S` positions are to it a batch of `B * S` samples. A loop shows it:
+# The *same* network is applied at every position, and it never looks at another position. To this
+# network, `B` sentences of `S` positions are simply a batch of `B * S` vectors, as a loop shows:
 
 # %%
 feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
 by_loop = torch.stack([torch.stack([feed_forward(x[b, s]) for s in range(5)]) for b in range(3)])
 as_batch = feed_forward(x.reshape(15, 8)).reshape(3, 5, 8)
-print("loop = batch:", torch.allclose(by_loop, as_batch, atol=1e-6))
-print("batch = direct:", torch.allclose(as_batch, feed_forward(x), atol=1e-6))
+print("loop and batch agree:", torch.allclose(by_loop, as_batch, atol=1e-6))
+print("batch and direct call agree:", torch.allclose(as_batch, feed_forward(x), atol=1e-6))
 
 # %% [markdown]
-# ### Residual and norm
+# ### Residual connections and layer norm
 #
 # Two things keep deep stacks trainable [@he2016; @ba2016].
 #
-# - The **residual**: a sublayer *adds* to its input, `x + sublayer(x)`. Nothing is lost on the way,
-#   and gradients have a direct path down.
-# - The **layer norm** takes the $D$ numbers of one position, subtracts their mean, divides by their
-#   standard deviation, then stretches and shifts each by learned numbers.
+# - **Residual connection**: a sublayer *adds* to its input, `x + sublayer(x)`. Nothing is lost on the
+#   way up, and gradients have a direct path down.
+# - **Layer norm**: take the $D$ numbers of one position, subtract their mean and divide by their standard
+#   deviation. Then scale and shift each number by learned amounts.
 
 # %%
 row = x[0, 0]
@@ -137,9 +138,9 @@ by_hand = (row - row.mean()) / torch.sqrt(row.var(unbiased=False) + 1e-5)
 print("the same:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
 
 # %% [markdown]
-# ### Norm after, or norm first
+# ### Norm after or norm first
 #
-# The norm may come *after* each sum, as in the first transformer [@vaswani2017], or *before* each
+# The norm can come *after* each sum, as in the original transformer [@vaswani2017], or *before* each
 # sublayer, which is easier to train [@xiong2020]:
 #
 # | | `norm_first=False` | `norm_first=True` |
@@ -147,21 +148,21 @@ print("the same:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
 # | attention | `x = norm1(x + attention(x))` | `x = x + attention(norm1(x))` |
 # | feed-forward | `x = norm2(x + feed_forward(x))` | `x = x + feed_forward(norm2(x))` |
 #
-# **Dropout**, which switches off random numbers while training, falls on what a sublayer adds:
-# `x + dropout(...)`.
+# **Dropout** sets randomly chosen numbers to zero during training. Here it applies to what each sublayer
+# adds: `x + dropout(...)`.
 
 # %% [markdown]
 # ### Exercise: `EncoderLayer`
 #
 # {{exercise encoder-layer}}
 #
-# All parts are given in `__init__`; keep their names. Write `forward`, for both values of
-# `norm_first`. `x` is `[B, S, D]`; `mask` goes to the attention as it is.
+# `__init__` gives you all the parts; keep their names. Write `forward` for both values of `norm_first`.
+# `x` is `[B, S, D]`, and `mask` goes straight to the attention.
 
 
 # %% nbgrader={"grade_id": "encoder-layer", "solution": true}
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network, each with residual, norm and dropout."""
+    """Self-attention, then a feed-forward network, each with a residual, a norm and dropout."""
 
     def __init__(self, d_model, num_heads, d_ff, norm_first=False, dropout=0.0):
         super().__init__()
@@ -202,65 +203,53 @@ transformer_diagram(["embedding", "encoder attention"], new="encoder feed-forwar
 # %% [markdown]
 # ### What each norm does to the gradients
 #
-# Stack fresh layers, send a gradient back from the top, and measure how large it is at the first and
-# at the last layer. Do that for stacks of different depths.
+# We stack freshly initialised layers, send a gradient back from the top, and measure how large it is when
+# it reaches the last and the first layer. How does that change as the stack gets deeper?
 
 # %%
 from course_utils.figures.transformer import gradient_plot
-
-
-def gradient_sizes(norm_first, layers, seed, d_model=32):
-    """Gradients at the bottom and the top layer's first matrix, and the spread of x at the top."""
-    torch.manual_seed(seed)
-    stack = [EncoderLayer(d_model, 4, 4 * d_model, norm_first) for _ in range(layers)]
-    for parameter in (p for layer in stack for p in layer.parameters() if p.dim() > 1):
-        nn.init.xavier_uniform_(parameter)
-    x = torch.randn(8, 10, d_model)
-    for layer in stack:
-        x = layer(x)
-    output = nn.functional.layer_norm(x, (d_model,))  # both stacks end in a norm
-    (output * torch.randn_like(output)).mean().backward()
-    bottom, top = (stack[n].feed_forward[0].weight.grad.norm().item() for n in (0, -1))
-    return bottom, top, x.std().item()
-
+from course_utils.transformer import gradient_sizes
 
 depths = (2, 4, 8, 16)
 if ready("encoder-layer"):
     sizes = {}
     for norm_first, name in ((False, "norm after"), (True, "norm first")):
-        runs = [[gradient_sizes(norm_first, n, seed) for seed in range(4)] for n in depths]
+        runs = [
+            [gradient_sizes(EncoderLayer, norm_first, n, seed) for seed in range(4)] for n in depths
+        ]
         sizes[name] = torch.tensor(runs).mean(dim=1)  # [depths, 3]
         for n, (bottom, top, x) in zip(depths, sizes[name].tolist()):
             print(f"{name}, {n:2} layers: bottom {bottom:.3f}, top {top:.3f}, spread of x {x:.1f}")
     display(gradient_plot(depths, sizes))
 
 # %% [markdown]
-# With the norm **after**, `x` is brought back to spread 1 at every layer. The top layer's gradient is
-# as large in a deep stack as in a shallow one, though a step now moves many layers at once. Such a
-# stack wants a careful start: the warm-up below.
+# With the norm **after**, every layer brings `x` back to a spread of 1. The top layer's gradient is as
+# large in a deep stack as in a shallow one, even though a single step now moves many layers at once. A
+# stack like this needs a gentle start, which is what the warm-up in section 8 is for.
 #
-# With the norm **first**, nothing is in the way on the direct path. `x` grows as layers add to it, so each
-# further layer changes it by a smaller share, and the top layer's gradient shrinks with the depth:
-# steps become gentler by themselves. The bottom layer keeps its gradient, whatever the depth. We
-# train with `norm_first=True`.
+# With the norm **first**, the direct path is clear. `x` grows as layers add to it, so each further layer
+# changes it by a smaller fraction, and the top layer's gradient shrinks with depth: the steps become
+# gentler by themselves. The bottom layer keeps its gradient at any depth. We train with
+# `norm_first=True`.
 
 # %% [markdown]
 # ## 4 The decoder layer
 #
 # The decoder has three sublayers:
-# 1. **masked self-attention**: the target looks at itself, but not at the future;
-# 2. **cross-attention**: queries from the target, keys and values from the encoder's **memory**;
+# 1. **masked self-attention**: the target looks at itself, but not at its future;
+# 2. **cross-attention**: the queries come from the target, the keys and values from the **memory**, which
+#    is the usual name for the encoder's final states;
 # 3. the **feed-forward** network.
 #
-# Each has its residual, its norm (`norm1`, `norm2`, `norm3`) and dropout, as before. The memory
-# comes ready from the encoder: only `x` is normalised.
+# As before, each has its residual connection, its norm (`norm1`, `norm2`, `norm3`) and dropout. The
+# encoder has already normalised the memory, so you only normalise `x`.
 
 # %% [markdown]
 # ### Exercise: `DecoderLayer`
 #
 # {{exercise decoder-layer}}
 #
-# `x` is `[B, T, D]`, `memory` is `[B, S, D]`. `self_mask` belongs to the self-attention, `memory_mask`
+# `x` is `[B, T, D]` and `memory` is `[B, S, D]`. `self_mask` belongs to the self-attention, `memory_mask`
 # to the cross-attention. Return `[B, T, D]`.
 
 
@@ -314,43 +303,42 @@ transformer_diagram(
 )
 
 # %% [markdown]
-# ## 5 The whole
+# ## 5 The whole model
 #
-# ### The target, one step late
+# ### The target, shifted by one step
 #
-# While training, the decoder reads the right target and predicts, at every position at once, the word
-# that comes *next*. So what it reads is the target moved one step to the right, with a start mark in
-# front:
+# During training the decoder reads the correct target and predicts, at every position at once, the
+# *next* word. So its input is the target moved one step to the right, with a start mark in front:
 #
 # | step | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
 # | the decoder reads | `<s>` | the | cat | sleeps |
-# | it should say | the | cat | sleeps | `</s>` |
+# | it should predict | the | cat | sleeps | `</s>` |
 #
-# Two things keep it honest: the shift, so that a position does not read its own answer, and the causal
-# mask, so that it does not look it up one position further on.
+# Two things keep it honest. The shift stops a position from reading its own answer, and the causal mask
+# stops it from looking the answer up one position further on.
 
 # %% [markdown]
 # ### Exercise: `Transformer`
 #
 # {{exercise transformer}}
 #
-# Put it together. `__init__` is given, and so is `forward`. Write
+# Now put the parts together. `__init__` and `forward` are given. Write
 #
 # - `embed(tokens, embedding, positions)`: `embedding * sqrt(d_model) + positions`, then dropout, for
-#   tokens `[B, L]`. When `L` is larger than `max_length`, raise a `ValueError` that names both;
-# - `encode(source, source_mask)`: embed, all encoder layers in turn, `encoder_norm`. `source_mask` is
-#   `[B, S]`, True where there is a word, or `None`;
-# - `decode(target, memory, source_mask)`: embed, all decoder layers with a causal mask, `decoder_norm`,
-#   then `readout`: a score for each word, `[B, T, target_size]`.
+#   tokens `[B, L]`. If `L` is larger than `max_length`, raise a `ValueError` that gives both numbers;
+# - `encode(source, source_mask)`: embed, run all encoder layers in turn, then `encoder_norm`.
+#   `source_mask` is `[B, S]`, True where there is a word, or `None`;
+# - `decode(target, memory, source_mask)`: embed, run all decoder layers with a causal mask, then
+#   `decoder_norm` and `readout`. The result has one logit per word, `[B, T, target_size]`.
 #
-# Tensors that you make (`torch.arange(L)`, `causal_mask(T)`) belong on the device of the tokens, which may
-# be a GPU: `.to(tokens.device)`.
+# The tokens may be on a GPU. Put tensors that you create yourself (`torch.arange(L)`, `causal_mask(T)`)
+# on the same device: `.to(tokens.device)`.
 
 
 # %% nbgrader={"grade_id": "transformer", "solution": true}
 class Transformer(nn.Module):
-    """Source [B, S] and target so far [B, T] to a score for every next word [B, T, target_size]."""
+    """Source [B, S] and target so far [B, T] to the logits of each next word [B, T, target_size]."""
 
     def __init__(
         self,
@@ -427,61 +415,24 @@ result.points
 transformer_diagram(new="readout")
 
 # %% [markdown]
-# ### Is it PyTorch's?
+# ### Does it equal PyTorch's?
 #
-# `torch.nn.Transformer` has the stacks and the norms, without embeddings and readout. Copy your numbers
-# into it, name by name, and send the same vectors through both. (`in_torchs_names` stacks the $W_Q$, $W_K$
-# and $W_V$ of your attention, as you did in notebook 05.)
+# `torch.nn.Transformer` contains the stacks and the norms, but no embeddings and no readout.
+# `as_pytorchs` copies your parameters into one, name by name. The same vectors then go through both.
 
 
 # %%
 import warnings
 
-from course_utils.transformer import in_torchs_names
+from course_utils.transformer import as_pytorchs
 
-warnings.filterwarnings("ignore", module="torch.nn.modules.transformer")  # it praises a fast path
+warnings.filterwarnings("ignore", module="torch.nn.modules.transformer")  # about a faster path
 
-
-def copied_to_torch(model, num_heads, d_ff, norm_first):
-    """A torch.nn.Transformer that holds the numbers of our model."""
-    layers = len(model.encoder_layers)
-    theirs = nn.Transformer(
-        model.d_model,
-        num_heads,
-        layers,
-        layers,
-        d_ff,
-        dropout=0.0,
-        batch_first=True,
-        norm_first=norm_first,
-    )
-    # torch calls things by other names; left ours, right theirs.
-    names = {
-        "cross_attention": "multihead_attn",
-        "attention": "self_attn",
-        "feed_forward.0": "linear1",
-        "feed_forward.2": "linear2",
-        "encoder_layers": "encoder.layers",
-        "decoder_layers": "decoder.layers",
-        "encoder_norm": "encoder.norm",
-        "decoder_norm": "decoder.norm",
-    }
-    state = {}
-    for name, value in in_torchs_names(model.state_dict()).items():
-        for ours, torchs in names.items():
-            # "cross_attention" has been renamed when "attention" has its turn
-            name = name.replace(ours, torchs)
-        state[name] = value
-    theirs.load_state_dict({name: state[name] for name in theirs.state_dict()})
-    return theirs.eval()
-
-
-# %%
 if ready("transformer"):
     for norm_first in (False, True):
         torch.manual_seed(1)
         mine = Transformer(16, 4, 3, 32, 20, 20, norm_first).eval()
-        theirs = copied_to_torch(mine, 4, 32, norm_first)
+        theirs = as_pytorchs(mine, num_heads=4, norm_first=norm_first)
         source = pad([[5, 6, 7, 8, 9], [5, 6]])
         target = torch.randint(1, 20, (2, 4))
         mask = source != 0
@@ -494,21 +445,21 @@ if ready("transformer"):
                 memory_key_padding_mask=~mask,
             )
             difference = (mine(source, target, mask) - mine.readout(x)).abs().max()
-        print(f"norm_first={norm_first}: scores differ by at most {difference:.1e}")
+        print(f"norm_first={norm_first}: the logits differ by at most {difference:.1e}")
 
 # %% [markdown]
 # ## 6 Writing: greedy decoding
 #
-# Trained or not, the model gives a score for each *next* word. To write a sentence, take the best
-# word, append it, ask again. All that a decoder needs is a function `step`:
-# prefixes `[B, t]` to log-probabilities `[B, V]`.
+# Trained or not, the model gives a probability for each possible *next* word. To write a sentence, take
+# the most likely word, append it, and ask again. All a decoding loop needs is a function `step`, which
+# takes prefixes `[B, t]` and returns log-probabilities `[B, V]`.
 #
-# Here is one without any model: it counts upwards, and after 5 it wants to end (0).
+# Here is a `step` without any model behind it. It counts upwards, and after 5 it wants to end (token 0).
 
 
 # %%
 def counting(prefixes):
-    """Log-probabilities of the next token: one more than the last one; 0, the end, after 5."""
+    """Log-probabilities of the next token: one more than the last, and 0 (the end) after 5."""
     following = (prefixes[:, -1] + 1) % 6
     return torch.log_softmax(5.0 * nn.functional.one_hot(following, 6).float(), dim=-1)
 
@@ -520,19 +471,20 @@ counting(torch.tensor([[3], [5]])).argmax(dim=-1)
 #
 # {{exercise greedy-decode}}
 #
-# For a whole batch at once:
-# - `first` `[B]` holds the token that each row starts with. It is not part of the result.
-# - At each step give `step` *all* tokens so far, `[B, t]`, and take the most likely next one of each row.
-# - A row that has written `end` has ended; fill it up with `end`.
-# - Stop when all rows have ended, or after `max_length` written tokens.
+# Decode a whole batch at once:
+# - `first`, `[B]`, holds the token that each row starts with. It is not part of the result.
+# - At each step, give `step` *all* the tokens so far, `[B, t]`, and take the most likely next token of
+#   each row.
+# - A row that has written `end` is finished. Fill the rest of it with `end`.
+# - Stop when every row is finished, or when `max_length` tokens have been written.
 #
-# Return the written tokens `[B, T]`. With `counting`, `first = [2, 4]` and `end = 0`:
-# `[[3, 4, 5, 0], [5, 0, 0, 0]]`.
+# Return the written tokens, `[B, T]`. For example, with `counting`, `first = [2, 4]` and `end = 0` the
+# result is `[[3, 4, 5, 0], [5, 0, 0, 0]]`.
 
 
 # %% nbgrader={"grade_id": "greedy-decode", "solution": true}
 def greedy_decode(step, first, end, max_length):
-    """Tokens [B, T]: the most likely next token, again and again, until all rows have ended."""
+    """Tokens [B, T]: append the most likely next token until all rows have ended."""
     ### BEGIN SOLUTION
     tokens = first[:, None]
     ended = torch.zeros_like(first, dtype=torch.bool)
@@ -563,10 +515,10 @@ if ready("greedy-decode"):
 # %% [markdown]
 # ## 7 Old tasks, without recurrence (about one minute)
 #
-# Reversing strings and changing case took an LSTM and attention in notebooks 02 and 03. Now there is
-# only attention. The loss is the one you know: cross-entropy of the right next token. `start_well`
-# sets the first numbers, so that words and positions are about equally large. The positions start as the
-# table of `positional_encoding`, yours if you brought it.
+# In notebooks 02 and 03, reversing strings and changing case took a recurrent network with attention. Now
+# attention works alone. The loss is the usual one: the cross-entropy of the correct next token.
+# `start_well` chooses the initial parameters so that words and positions are about equally large. The
+# positions start as the sines of your `positional_encoding` if you brought it, and as random rows if not.
 
 # %%
 from course_utils.data import END, change_case, epoch_of, reverse
@@ -603,7 +555,7 @@ if ready("transformer", "greedy-decode"):
         size = len(task.tokens)
         models[name] = Transformer(64, 4, 2, 128, size, size, norm_first=True)
         start_well(models[name])
-        with torch.no_grad():  # positions start as your sines, and are learned from there
+        with torch.no_grad():  # where the positions start; they are learned from there
             for positions in (models[name].source_positions, models[name].target_positions):
                 positions.weight.copy_(positional_encoding(*positions.weight.shape))
         batches = epoch_of(task, batches=per_epoch, size=64, lengths=range(4, 11))
@@ -627,15 +579,15 @@ if ready("transformer", "greedy-decode"):
 # %% [markdown]
 # ### Every layer, every head
 #
-# `recording` keeps the weights of every attention in a model. Choose a layer and a head. In which of
-# them do you find the anti-diagonal of notebook 03?
+# `recording` stores the weights of every attention in a model. Choose a layer and a head below. Which of
+# them show the anti-diagonal of notebook 03?
 
 # %%
 from course_utils.widgets import attention_map
 
 
 def all_heads(maps, part):
-    """The maps of one kind of attention, all layers and heads in a row, with their names."""
+    """The maps of one kind of attention, for all layers and heads, with their names."""
     found = {name: calls[0][0] for name, calls in maps.items() if part(name)}
     names = [f"layer {n.split('.')[1]}, head {h}" for n, w in found.items() for h in range(len(w))]
     return torch.cat(list(found.values())), names
@@ -648,39 +600,40 @@ if ready("transformer", "greedy-decode"):
         model(batch.source, batch.given)
     weights, names = all_heads(maps, lambda name: name.endswith("cross_attention"))
     letters, steps = list("abcdefgh"), [*reversed("abcdefgh"), "</s>"]
-    display(attention_map(weights, letters, steps, heads=names, title="Reversing: where it looks"))
+    display(attention_map(weights, letters, steps, heads=names, title="Reversing: where each step looks"))
 
 # %% [markdown]
-# ### Which head was needed?
+# ### Which heads are needed?
 #
-# A map shows where a head looks. Whether the model *needs* what it finds is another question. Take the
-# head away, and see what becomes of the loss.
+# A map shows where a head looks. Whether the model *needs* what the head finds there is a different
+# question, and you can answer it by removing the head and watching the loss.
 #
-# The heads are joined side by side, and $W_O$ mixes them. So a head hands its $d$ numbers to $d$ columns of
-# $W_O$, and if those are zero, nothing of it gets through:
+# The outputs of all heads are joined side by side, and $W_O$ mixes them. The $d$ numbers of one head
+# therefore meet exactly $d$ columns of $W_O$. If those columns are zero, nothing from this head gets
+# through:
 
 # %%
-z = torch.randn(6)  # what two heads of size 3 found for one position
+z = torch.randn(6)  # the joined outputs of two heads of size 3, at one position
 W_O = torch.randn(6, 6)
 half = W_O.clone()
 half[:, :3] = 0
-print("all heads:   ", (W_O @ z).numpy().round(2))
-print("head 1 alone:", (half @ z).numpy().round(2))
-print("the same as: ", (W_O[:, 3:] @ z[3:]).numpy().round(2))
+print("both heads:             ", (W_O @ z).numpy().round(2))
+print("columns of head 0 zero: ", (half @ z).numpy().round(2))
+print("head 1 computed alone:  ", (W_O[:, 3:] @ z[3:]).numpy().round(2))
 
 # %% [markdown]
 # ### Exercise: `without_head`
 #
 # {{exercise silence-a-head}}
 #
-# `W_O` is the matrix `[D, D]` of the last linear layer of an attention, as PyTorch keeps it: row by row the
-# outputs, column by column what comes in. Return a **copy** in which head `head` adds nothing. Heads count
-# from 0. `W_O` itself must stay as it is: we will need it again.
+# `W_O`, `[D, D]`, is the matrix of an attention's last linear layer, stored as PyTorch stores it: each row
+# belongs to an output, each column to an input. Return a **copy** in which head `head` contributes
+# nothing. Heads are counted from 0. Leave `W_O` itself unchanged, because we will need it again.
 
 
 # %% nbgrader={"grade_id": "silence-a-head", "solution": true}
 def without_head(W_O, num_heads, head):
-    """A copy of W_O [D, D] through which nothing of one head gets."""
+    """A copy of W_O [D, D] that lets nothing from one head through."""
     ### BEGIN SOLUTION
     d = W_O.shape[1] // num_heads
     silent = W_O.clone()
@@ -699,9 +652,9 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The model that reverses strings has 24 heads: two layers of four in the encoder, in the decoder's
-# self-attention and in its cross-attention. Guess before you run the experiment: silence the worst head
-# of each kind, one at a time. For which kind does the loss rise most?
+# The model that reverses strings has 24 heads: two layers of four in the encoder, two in the decoder's
+# self-attention and two in its cross-attention. The next experiment silences them one at a time. Guess
+# first: which of the three kinds contains the head that is missed most?
 
 # %%
 from course_utils.widgets import predict
@@ -711,18 +664,18 @@ KINDS = {
     "decoder self-attention": lambda name: name.startswith("decoder") and ".attention" in name,
     "cross-attention": lambda name: name.endswith("cross_attention"),
 }
-guess = predict("06 worst head", "Which kind of attention has the head that is missed most?", [*KINDS])
+guess = predict("06 worst head", "Which kind of attention contains the head that is missed most?", [*KINDS])
 guess
 
 
 # %%
 def output_matrix(attention):
-    """W_O of an attention: your class calls it so, PyTorch's calls it out_proj."""
+    """The W_O of an attention. Your class calls it W_O; PyTorch's calls it out_proj."""
     return (attention.W_O if hasattr(attention, "W_O") else attention.out_proj).weight
 
 
 def loss_without(model, name, head, batch):
-    """The loss on a batch while one head of the attention called `name` is silent."""
+    """The loss on a batch while one head of the attention `name` is silent."""
     attention = model.get_submodule(name)
     W_O = output_matrix(attention)
     before = W_O.detach().clone()
@@ -747,15 +700,15 @@ if ready("transformer", "greedy-decode", "silence-a-head"):
     display(guess.reveal(max(worst, key=worst.get)))
 
 # %% [markdown]
-# Look at the maps of the heads that are missed, and of those that are not. A head with a clear picture
-# need not matter: another one may do the same work. And a head that is missed *now* need not have been
-# necessary: trained without it, the model would have found another way.
+# Compare the maps of the heads that are missed with those of the heads that are not. A head with a clear
+# picture need not matter, because another one may do the same work. And a head that is missed *now* need
+# not have been necessary: trained without it, the model might have found another way.
 
 # %% [markdown]
 # ## 8 Training a translator
 #
-# The data of notebook 04: Multi30k, or the built-in corpus where there is no network (and in the
-# smoke budget).
+# The data is that of notebook 04: Multi30k, or the built-in corpus if there is no network or the budget
+# is `"smoke"`.
 
 # %%
 from course_utils.data import START, encode, load_corpus, padded_batches, tokenise
@@ -774,23 +727,24 @@ recipe = RECIPES[budget]
 # %% [markdown]
 # ### Padded batches
 #
-# Pairs of similar length are put together, so that little is padding:
+# Sentence pairs of similar length share a batch, so that little of it is padding:
 
 # %%
 batches = padded_batches(data.train, recipe.batch_size, seed=0)
 batch = batches[0]
 share = sum((b.wanted == 0).sum() for b in batches) / sum(b.wanted.numel() for b in batches)
 print(
-    f"{len(batches)} batches; the first: source {list(batch.source.shape)}, given {list(batch.given.shape)}"
+    f"{len(batches)} batches; in the first, source {list(batch.source.shape)}, target {list(batch.given.shape)}"
 )
-print(f"padding: {share:.1%} of the target")
+print(f"Padding makes up {share:.1%} of the target.")
 
 # %% [markdown]
 # ### Label smoothing
 #
-# Cross-entropy asks for certainty: probability 1 for the one right word. But there is often more
-# than one good word. **Label smoothing** [@szegedy2016] asks for 0.9, and spreads the rest over all words. Being too
-# sure now costs:
+# Cross-entropy asks for certainty: probability 1 for the one correct word. Yet there is often more than
+# one good word. **Label smoothing** [@szegedy2016] asks for 0.9 instead and spreads the rest evenly over
+# all words. Guess before you run the cell: which of these four probabilities gets the smallest smoothed
+# loss?
 
 # %%
 words = torch.tensor([0])
@@ -802,10 +756,12 @@ for sure in (0.5, 0.9, 0.99, 0.9999):
     print(f"probability {sure:<6}: loss {plain:.3f}, smoothed {smooth:.3f}")
 
 # %% [markdown]
+# Being too sure now costs something: the smoothed loss is smallest near 0.9.
+#
 # ### Warm-up
 #
-# In the first steps the gradients are wild, and Adam [@kingma2015] has seen too few of them to know. So the learning
-# rate starts near zero, rises for some hundred steps, and then falls:
+# In the first steps the gradients are erratic, and Adam [@kingma2015] has seen too few of them to judge
+# their size. So the learning rate starts near zero, rises for a few hundred steps and then falls:
 
 # %%
 factor = warm_up(rising=100, total=1000)
@@ -815,10 +771,10 @@ for step in (1, 25, 50, 100, 400, 700, 1000):
 # %% [markdown]
 # ### Train (quick: our run took {{claim:transformer.quick_minutes}} minutes of CPU time)
 #
-# `make_transformer` fills your class, sets its first numbers with `start_well`, and **ties** the readout [@press2017]
-# to the target's embedding: both use one matrix, so what a word is like is learned once, not twice.
+# `make_transformer` builds your class, initialises it with `start_well` and **ties** the readout to the
+# target's embedding [@press2017]: both use the same matrix, so what a word is like is learned only once.
 #
-# You can interrupt: the best weights so far are kept.
+# You can interrupt the training. The best parameters so far are kept.
 
 # %%
 if ready("transformer", "greedy-decode"):
@@ -831,11 +787,11 @@ if ready("transformer", "greedy-decode"):
     display(history.plot())
 
 # %% [markdown]
-# (The training loss is the smoothed one, so it can't fall as low as the other.)
+# (The training loss is the smoothed one, so it can't fall as low as the validation loss.)
 #
-# ### The table gains a row (about one minute)
+# ### A new row for the table (about one minute)
 #
-# BLEU on the test set, with *your* `greedy_decode`, beside the runs of notebook 04.
+# Here is BLEU on the test set with *your* `greedy_decode`, beside the runs of notebook 04.
 
 # %%
 from course_utils.translation import (
@@ -858,7 +814,7 @@ if ready("transformer", "greedy-decode"):
     if corpus.name == "Multi30k":
         measured.append(Result.of("transformer (yours)", 0, budget, history, score))
     else:
-        print(f"Yours was trained on another corpus ({corpus.name}), so it is not in this table:")
+        print(f"Yours was trained on a different corpus ({corpus.name}), so this table leaves it out:")
     print()
     print(comparison_text(summarise(measured)))
     for run in ours:
@@ -868,26 +824,26 @@ if ready("transformer", "greedy-decode"):
             )
 
 # %% [markdown]
-# The other rows are ours, measured on Multi30k in the quick budget. Yours joins them if it was trained on
-# Multi30k too; BLEU of another corpus is another unit.
+# The other rows are our own runs on Multi30k in the quick budget. Yours joins them if it was trained on
+# Multi30k too. BLEU on a different corpus can't be compared.
 
 # %% [markdown]
-# ### Where it wins, and where not
+# ### Where it wins, and where it doesn't
 #
-# Here every word is one step away from every other, and all target positions are computed at once, which
-# suits a GPU. But nothing tells a transformer that words come in a row. It has to learn that from the
-# data, and there are only 29,000 pairs.
+# In a transformer every word is one step away from every other, and all target positions are computed at
+# once, which suits a GPU. But nothing tells it that words come in a sequence; it has to learn that from
+# the data, and there are only 29,000 pairs.
 #
-# - *At about equal time* ({{claim:transformer.quick_minutes mean}} and {{claim:transformer.recurrent_quick_minutes mean}} minutes of CPU time) the transformer got {{claim:transformer.quick}} BLEU ({{claim:transformer.quick runs}}),
-#   the recurrent translator {{claim:transformer.recurrent_quick range}} ({{claim:transformer.recurrent_quick runs}}).
+# - *In about equal time* ({{claim:transformer.quick_minutes mean}} and {{claim:transformer.recurrent_quick_minutes mean}} minutes of CPU time), the transformer got {{claim:transformer.quick}} BLEU
+#   ({{claim:transformer.quick runs}}) and the recurrent translator {{claim:transformer.recurrent_quick range}} ({{claim:transformer.recurrent_quick runs}}).
 # - *At about equal quality*, {{claim:transformer.full}} BLEU ({{claim:transformer.full runs}}) and {{claim:transformer.recurrent_full}} ({{claim:transformer.recurrent_full runs}}), the transformer
 #   took {{claim:transformer.full_minutes}} minutes of CPU time and the recurrent translator {{claim:transformer.recurrent_full_minutes}}.
 #
-# So here the recurrent translator is ahead in few minutes, and with more of them the transformer gets as far.
-# So few runs don't show how much longer it takes, and say nothing about a GPU or a larger corpus.
+# So with few minutes the recurrent translator is ahead, and with more of them the transformer catches up. So
+# few runs don't show how much longer it takes, and they say nothing about a GPU or a larger corpus.
 #
-# Look at BLEU for short and for long sentences, beside the translator of notebook 04 (our run, on
-# Multi30k). Where is the gap largest? How many long sentences are there to learn their positions from?
+# Compare BLEU for short and for long sentences with that of the translator from notebook 04 (our run, on
+# Multi30k). Where is the gap largest? How many long sentences are there to learn the late positions from?
 
 # %%
 from course_utils.translation import (
@@ -916,8 +872,8 @@ if ready("transformer", "greedy-decode"):
 # %% [markdown]
 # ### Its maps
 #
-# Three kinds of attention, each with all layers and heads. Which heads look at neighbours, which at
-# the word being translated? Are there heads that look at nothing in particular?
+# These are the three kinds of attention, with all layers and heads. Which heads look at neighbouring
+# words, and which at the word being translated? Do some look at nothing in particular?
 
 # %%
 if ready("transformer", "greedy-decode"):
@@ -927,35 +883,19 @@ if ready("transformer", "greedy-decode"):
     with recording(model) as maps, torch.no_grad():
         model.cpu().eval()(source, given)
     german = tokenise(corpus.test.source[place])
-    english = [*translations[place], "</s>"]
-    kinds = {
-        "encoder: the source looks at itself": (
-            lambda n: n.startswith("encoder"),
-            german,
-            german,
-        ),
-        "decoder: the target looks at itself": (
-            lambda n: n.startswith("decoder") and n.endswith(".attention"),
-            ["<s>", *translations[place]],
-            english,
-        ),
-        "cross-attention: the target looks at the source": (
-            lambda n: n.endswith("cross_attention"),
-            german,
-            english,
-        ),
-    }
-    for title, (part, columns, rows) in kinds.items():
-        weights, names = all_heads(maps, part)
-        display(attention_map(weights, columns, rows, heads=names, title=title))
+    read, written = ["<s>", *translations[place]], [*translations[place], "</s>"]
+    words = [(german, german), (read, written), (german, written)]  # columns and rows of each kind
+    for (kind, belongs), (columns, rows) in zip(KINDS.items(), words):
+        weights, names = all_heads(maps, belongs)
+        display(attention_map(weights, columns, rows, heads=names, title=kind.capitalize()))
 
 # %% [markdown]
 # ## 9 Find the bug
 #
-# Six models that reverse strings. Each has **one** fault, and none of them raises an error: you must
-# find the faults from how the models behave. All were trained in the same way, on batches where every
-# line has the same length, 4 to 8 letters. What you get is the record of their training and of the
-# experiments below.
+# Here are six models that reverse strings. Each has exactly **one** fault, and none of them raises an
+# error, so you have to find the faults from the models' behaviour. All were trained in the same way, on
+# lines of 4 to 8 letters; within a batch, all lines had the same length. You get the record of their
+# training and of the experiments below.
 #
 # ### Round 1: the losses of A, B and C
 
@@ -978,20 +918,20 @@ length = 6  # try 4 to 8
 for record in suspects.values():
     print(f"model {record.name}: {record.share_right(length):.0%} of the lines are right")
     for line, answer in record.wrote(length)[:4]:
-        print(f"   {line}  should be {line[::-1]}, and is {answer}")
+        print(f"   {line}  expected {line[::-1]}, written {answer}")
 
 # %% [markdown]
 # ### Experiments
 #
-# One thing is changed, and the answer changes or it does not. First the order of the source:
+# Each experiment changes one thing and asks whether the answer changes. First, the order of the source:
 
 # %%
 for record in suspects.values():
     print(f"model {record.name}:", *(f"{line} -> {answer}" for line, answer in record.orders))
 
 # %% [markdown]
-# Now the company: the same line alone, and in a batch with a longer one, so that it is padded. Last
-# the same question twice.
+# Next, the neighbours: each line alone, and then padded in a batch with a longer line. After that, the
+# same question twice.
 
 # %%
 for record in suspects.values():
@@ -1003,12 +943,12 @@ for record in suspects.values():
 # %%
 for record in suspects.values():
     changed = sum(first != second for _, first, second in record.twice)
-    print(f"model {record.name}: asked twice, {changed} of {len(record.twice)} answers differ")
+    print(f"model {record.name}: asked twice, it changes {changed} of {len(record.twice)} answers")
 
 # %% [markdown]
-# And their maps, while they read the right answer to a line; with `padded`, beside a longer one
-# (padding is shown as `·`). Some faults of the list below share their symptoms: a map tells them
-# apart.
+# Finally, their maps while they read the correct answer to a line. With `padded`, a longer line shares the
+# batch, and padding is shown as `·`. Some of the faults listed below share their symptoms; a map can tell
+# them apart.
 
 # %%
 letter, kind, padded = "a", "itself", False  # try "b", "c"; "source"; True
@@ -1029,11 +969,12 @@ attention_map(
 #
 # {{exercise find-the-bug}}
 #
-# Choose from these lists, and write the text on the left between quotes. In `notes` write a sentence
-# for each model: which experiment convinced you, and what it showed. A fault counts by itself; what
-# shows it counts with its sentence.
+# Choose from the two lists below, and copy the text between the quotation marks. In `notes`, write one
+# sentence per model: which experiment convinced you, and what did it show? Each fault earns its points on
+# its own. A reason counts only together with its sentence.
 #
-# **Round 2** is D, E and F. Put `"def"` for `"abc"` in the cells above.
+# **Round 2** is D, E and F: change `"abc"` to `"def"` in the cell with the losses, and run the cells
+# after it again.
 
 # %%
 for title, choices in (("faults", FAULTS), ("reasons", REASONS)):
@@ -1064,12 +1005,12 @@ bug_d, reason_d = "positions stop early", "long lines fail"
 bug_e, reason_e = "target not shifted", "looks at its own step"
 bug_f, reason_f = "dropout stays on", "calls differ"
 notes = """
-A: four orders of the same letters get one answer: the letters are right, the order is lost.
-B: the loss is near zero, the samples are wrong, and its map looks one step ahead.
-C: alone it is right, beside a longer line it is wrong: it looks at padding.
-D: lines of 4 and 5 letters are right, lines of 7 and 8 go wrong at their beginning.
+A: four orders of the same letters get the same answer: the letters are right, but the order is lost.
+B: the loss is near zero, yet the samples are wrong, and its map looks one step ahead.
+C: a line is right on its own and wrong beside a longer line, so it attends to padding.
+D: lines of 4 and 5 letters are right; lines of 7 and 8 go wrong at the beginning.
 E: the loss is near zero from the second epoch on, and its map looks at the step itself.
-F: asked twice, it gives two answers to many lines, though nothing has changed.
+F: asked twice, it gives different answers to many lines, although nothing has changed.
 """
 ### END SOLUTION
 
@@ -1083,16 +1024,16 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Nobody tells you that a model has a fault: that a loss is low, or that training runs, says little.
-# Which of your six experiments would you run first on your own translator?
+# No one will tell you that a model has a fault, and a low loss or a training run without errors proves
+# little. Which of these experiments would you run first on your own translator?
 
 # %% [markdown]
 # ## Summary
 #
-# - An encoder layer is attention and a feed-forward network, each inside a residual with a norm.
+# - An encoder layer is attention and a feed-forward network, each with a residual connection and a norm.
 # - A decoder layer adds cross-attention: queries from the target, keys and values from the memory.
-# - The shifted target and the causal mask together keep the answer out of sight.
-# - Padding needs a mask wherever it can be looked at; smoothing and warm-up make training calm.
+# - Together, the shifted target and the causal mask keep the answer out of sight.
+# - Padding needs a mask wherever it could be attended to; smoothing and warm-up keep training stable.
 # - A low loss proves nothing by itself: look at samples, and change one thing at a time.
 #
-# **Next:** `07_decoder_only` throws half of this model away, and asks what each kind of model costs.
+# **Next:** `07_decoder_only` throws half of this model away and asks what each kind of model costs.

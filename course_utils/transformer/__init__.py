@@ -1,8 +1,7 @@
 """Masks, heads and the training of a transformer (notebooks 05 and 06).
 
-Notebook 05 uses `check_mask`. Notebook 06 uses the rest; `suspects` has the record of six
-faulty models.
-Notebook 07 uses `Sizes`.
+Notebook 05 uses `check_mask`, notebook 07 uses `Sizes`, and notebook 06 uses the rest. `suspects`
+holds the record of six faulty models.
 """
 
 from course_utils import offer
@@ -10,6 +9,7 @@ from course_utils import offer
 __all__, __getattr__ = offer(
     __name__,
     {
+        "comparisons": ["as_pytorchs", "gradient_sizes"],
         "masks": ["check_mask"],
         "multi_head": ["MultiHeadAttention", "in_torchs_names", "recording"],
         "sizes": ["Sizes"],

@@ -1,54 +1,19 @@
 """The reference answers of notebook 06 against torch.nn.Transformer, and their refusals."""
 
-import warnings
+import textwrap
 
 import pytest
 import torch
 from torch import nn
 
 from autograder.solutions import solution
+from course_utils.checks import judge
+from course_utils.notebook import judge_here
 from course_utils.register import exercises
+from course_utils.transformer.comparisons import as_pytorchs, by_pytorchs_names, gradient_sizes
 from course_utils.transformer.multi_head import MultiHeadAttention, recording
 
 ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
-OURS_TO_TORCH = {
-    "cross_attention": "multihead_attn",
-    "attention": "self_attn",
-    "feed_forward.0": "linear1",
-    "feed_forward.2": "linear2",
-    "encoder_layers": "encoder.layers",
-    "decoder_layers": "decoder.layers",
-    "encoder_norm": "encoder.norm",
-    "decoder_norm": "decoder.norm",
-}
-
-
-def renamed(state: dict) -> dict:
-    found = {}
-    for name, value in state.items():
-        for ours, torchs in OURS_TO_TORCH.items():
-            name = name.replace(ours, torchs)
-        found[name] = value
-    return found
-
-
-def torch_transformer(model, num_heads, d_ff, norm_first):
-    layers = len(model.encoder_layers)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = nn.Transformer(
-            model.d_model,
-            num_heads,
-            layers,
-            layers,
-            d_ff,
-            dropout=0.0,
-            batch_first=True,
-            norm_first=norm_first,
-        )
-    state = renamed(model.state_dict())
-    theirs.load_state_dict({name: state[name] for name in theirs.state_dict()})
-    return theirs
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -58,7 +23,7 @@ def test_the_transformer_equals_torchs_with_its_weights(norm_first, training):
     ours = ANSWERS["Transformer"](16, 4, 3, 24, 13, 17, norm_first).train(training)
     for parameter in ours.parameters():  # norms and biases start as ones and zeros: shake them
         nn.init.normal_(parameter, std=0.3)
-    theirs = torch_transformer(ours, 4, 24, norm_first).train(training)
+    theirs = as_pytorchs(ours, 4, norm_first).train(training)
     source, target = torch.randint(1, 13, (3, 7)), torch.randint(1, 17, (3, 5))
     mask = torch.arange(7)[None] < torch.tensor([7, 4, 2])[:, None]
     with torch.set_grad_enabled(training):
@@ -76,10 +41,7 @@ def test_the_transformer_equals_torchs_with_its_weights(norm_first, training):
 def test_the_gradients_of_both_agree():
     torch.manual_seed(4)
     ours = ANSWERS["Transformer"](8, 2, 2, 12, 9, 9, True).double()
-    theirs = torch_transformer(ours, 2, 12, True).double()
-    theirs.load_state_dict(
-        {n: v for n, v in renamed(ours.state_dict()).items() if n in theirs.state_dict()}
-    )
+    theirs = as_pytorchs(ours, 2, True).double()
     source, target = torch.randint(1, 9, (2, 4)), torch.randint(1, 9, (2, 3))
     ours(source, target).sum().backward()
     embedded = [
@@ -88,7 +50,7 @@ def test_the_gradients_of_both_agree():
     ]
     causal = torch.ones(3, 3, dtype=torch.bool).triu(1)
     ours.readout(theirs(*embedded, tgt_mask=causal)).sum().backward()
-    mine = renamed(dict(ours.named_parameters()))
+    mine = by_pytorchs_names(dict(ours.named_parameters()))
     for name, parameter in theirs.named_parameters():
         torch.testing.assert_close(mine[name].grad, parameter.grad, atol=1e-8, rtol=1e-6)
 
@@ -157,3 +119,29 @@ def test_the_output_is_the_same_with_its_weights_and_without(mask):
         seen, weights = attention(query, key, value, allowed)
     assert nothing is None and weights.shape == (B, 4, T, S)
     torch.testing.assert_close(plain, seen)
+
+
+def test_the_norm_after_keeps_the_spread_and_the_norm_first_lets_it_grow():
+    def at(norm_first, layers):
+        runs = [gradient_sizes(ANSWERS["EncoderLayer"], norm_first, layers, s) for s in range(3)]
+        return torch.tensor(runs).mean(dim=0)
+
+    (_, top_after, spread_after), (_, top_first, spread_first) = at(False, 16), at(True, 16)
+    assert 0.9 < spread_after < 1.1
+    assert spread_first > 2
+    assert top_first < 0.5 * at(True, 2)[1]
+    assert top_after > 0.7 * at(False, 2)[1]
+
+
+def test_pytorchs_transformer_is_no_answer_to_the_exercise():
+    source = """
+    class Transformer(Given):
+        def forward(self, source, target, source_mask=None):
+            theirs = as_pytorchs(self, 2, False)
+            return self.readout(theirs(source.float(), target.float()))
+    """
+    namespace = {"Given": ANSWERS["Transformer"], "as_pytorchs": as_pytorchs}
+    exec(textwrap.dedent(source), namespace)
+    verdict = judge_here(judge.make_plan("transformer"), namespace)
+    assert verdict.points == 0
+    assert any("Write it yourself" in finding.message for finding in verdict.findings)
