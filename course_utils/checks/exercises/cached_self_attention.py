@@ -119,12 +119,12 @@ whole_matches = scene_matches(
     "whole",
     "the output is not that of causal self-attention.",
     "Position i attends to positions 0 to i: scores / sqrt(D / num_heads), mask, softmax, values, "
-    "heads side by side again, W_O.",
+    "heads joined side by side, W_O.",
 )
 steps_match = scene_matches(
     "one by one",
     "the output differs from that over the whole sequence at once.",
-    "Add the new key and value behind those kept; the new query attends to all of them.",
+    "Append the new key and value to those kept; the new query attends to all of them.",
 )
 pieces_match = scene_matches(
     "pieces",
@@ -134,34 +134,34 @@ pieces_match = scene_matches(
 )
 kept_matches = scene_matches(
     "kept",
-    "the output is wrong where the parameters change after call 1.",
-    "Keep keys and values, not inputs; of a new call, only the new positions are projected.",
+    "the output is wrong when the parameters change after call 1.",
+    "Keep keys and values, not inputs. A new call projects only its new positions.",
 )
 reset_matches = scene_matches(
     "reset",
-    "the output is not that of a new sequence, though reset() came before it.",
-    "reset() forgets the keys and the values.",
+    "the output is not that of a new sequence, although reset() was called before.",
+    "reset() should discard the kept keys and values.",
 )
 other_batch_matches = scene_matches(
     "other batch",
     "after reset(), a batch of another size should work.",
-    "reset() forgets the keys and the values.",
+    "reset() should discard the kept keys and values.",
 )
 modules_match = scene_matches(
     "two modules",
-    "the output is wrong where two modules take turns.",
-    "Keep keys and values in `self`, set in reset(): not in the class, not in a global variable.",
+    "the output is wrong when two modules are called in turn.",
+    "Keep keys and values on `self`, not on the class or in a global variable.",
 )
 one_matches = scene_matches(
     "batch of one",
     "the output is wrong for a batch of one with one head.",
-    "squeeze() without a number removes every axis of size one.",
+    "squeeze() without an axis removes every axis of size one.",
 )
 
 
 steep_matches = scene_matches(
     "steep",
-    "with large scores, positions see the future: the number that you fill in is not low enough.",
+    "with large scores, positions see the future: the number you fill in is not low enough.",
     "Scores can be far below -100. Fill with minus infinity (-1e9 is low enough too).",
 )
 
@@ -184,7 +184,7 @@ def left_alone(e: Evidence) -> None:
         if differ(given, e.array("pieces", f"after{number}", given.shape), e.tolerance("pieces")):
             raise Wrong(
                 "Your module changes its input `x`.",
-                "Operations that end in an underscore, += and index assignment change in place.",
+                "Index assignment, += and functions that end in an underscore change a tensor in place.",
             )
 
 
@@ -217,10 +217,10 @@ exercise = Check(
         Property("one call over a sequence is causal self-attention", 1, causal),
         Property("position by position gives the same outputs", 1, steps_match),
         Property("pieces of any length give the same outputs", 0.5, pieces_match),
-        Property("keys and values are kept, not computed again", 1, kept_matches),
+        Property("keys and values are kept, not recomputed", 1, kept_matches),
         Property("reset() starts a new sequence", 0.25, reset_works),
         Property(
-            "each module keeps its own, batch of one works, inputs stay as they were",
+            "each module has its own cache, a batch of one works, inputs are unchanged",
             0.25,
             left_alone,
         ),
@@ -228,21 +228,21 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "changes-its-input",
-            "Your module changes the tensor it is given.",
-            "Use x = x / 2, not x /= 2, and no functions that end in an underscore.",
+            "Your module changes the tensor that it is given.",
+            "Write x = x / 2 rather than x /= 2, and avoid functions that end in an underscore.",
             input_changed,
             beside=True,
         ),
         Misconception(
             "returns-all-positions",
-            "A call returns the outputs of all positions so far, not only of the new ones.",
-            "Queries are made for the new positions only; T rows go in, T rows come out.",
+            "A call returns the outputs of all positions so far, not just those of the new ones.",
+            "Only the new positions have queries: T rows go in, T rows come out.",
             returns_all_positions,
         ),
         Misconception(
             "no-cache",
-            "Nothing is kept: each call attends to its own positions only.",
-            "Store keys and values in self, and put the new ones behind them at each call.",
+            "Nothing is kept: each call attends only to its own positions.",
+            "Store keys and values on self, and append the new ones at each call.",
         ),
         Misconception(
             "own-call-missing",
@@ -252,12 +252,12 @@ exercise = Check(
         Misconception(
             "last-call-only",
             "Only the keys and values of the last call are kept; older ones are lost.",
-            "Keep the joined tensors, not only the new part.",
+            "Keep the joined tensors, not just the new part.",
         ),
         Misconception(
             "first-call-only",
             "Only the keys and values of the first call are kept; later ones are not added.",
-            "Store the joined tensors back into self at every call.",
+            "Store the joined tensors on self at every call.",
         ),
         Misconception(
             "mask-from-the-top-left",
@@ -268,32 +268,32 @@ exercise = Check(
         Misconception(
             "new-keys-first",
             "New keys are put before the old ones, so the mask hides the wrong ones.",
-            "torch.cat([old, new], dim=...): the oldest position comes first.",
+            "Join them so that the oldest position comes first.",
         ),
         Misconception(
             "no-mask",
-            "Positions of one call see the future: there is no causal mask.",
+            "There is no causal mask: the positions of one call see the future.",
             "Set the scores of later positions to minus infinity before the softmax.",
         ),
         Misconception(
             "mask-in-first-call-only",
-            "The first call is masked, but in a later one each position sees the whole call.",
-            "A later call with T > 1 needs a mask too: T rows, and a column for every key so far.",
+            "The first call is masked, but in later calls each position sees the whole call.",
+            "A later call with T > 1 needs a mask too, with T rows and one column per key so far.",
         ),
         Misconception(
             "heads-by-reshape",
-            "The heads are cut with one reshape, which mixes positions and heads.",
-            "First view as [B, T, num_heads, d], then transpose(1, 2).",
+            "The heads are cut with a single reshape, which mixes positions and heads.",
+            "First cut D into heads, [B, T, num_heads, d], then swap the axes of positions and heads.",
         ),
         Misconception(
             "heads-not-turned-back",
-            "The heads are not turned back before they are joined, so positions get mixed.",
-            "transpose(1, 2) first, then reshape to [B, T, D].",
+            "The heads are not transposed back before they are joined, so positions get mixed up.",
+            "Swap the axes of heads and positions back first, then reshape to [B, T, D].",
         ),
         Misconception(
             "one-head",
             "There is one large head: num_heads has no effect.",
-            "Cut queries, keys and values into num_heads parts of D / num_heads.",
+            "Cut queries, keys and values into num_heads parts of D / num_heads numbers.",
         ),
         Misconception(
             "no-scale",
@@ -303,7 +303,7 @@ exercise = Check(
         Misconception(
             "scale-of-model-size",
             "Your scores are divided by the square root of d_model, not of a head's size.",
-            "A head's dot product has D / num_heads terms: that is the d of sqrt(d).",
+            "A head's dot product has D / num_heads terms, and that is the d in sqrt(d).",
         ),
         Misconception(
             "scaled-by-d",
@@ -313,23 +313,23 @@ exercise = Check(
         Misconception(
             "no-output-projection",
             "The heads are joined, but W_O is not used.",
-            "The last step is self.W_O(...).",
+            "The last step is the output projection, W_O.",
         ),
         Misconception(
             "recomputed",
-            "The inputs are kept, and all keys and values are computed again at each call.",
-            "Project the new positions only, and keep the results.",
+            "You keep the inputs and recompute all keys and values at each call.",
+            "Project only the new positions, and keep the results.",
         ),
         Misconception(
             "shared-cache",
             "All modules share one cache.",
-            "Set the cache in reset(), on self; a list in the class or as a default argument is "
-            "shared.",
+            "Create the cache in reset(), on self. A list on the class or as a default argument "
+            "is shared.",
         ),
         Misconception(
             "reset-forgotten",
             "reset() does not make the module forget.",
-            "Set the kept keys and values back to nothing.",
+            "It should discard the kept keys and values.",
         ),
     ),
     choices=(

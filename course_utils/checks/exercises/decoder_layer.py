@@ -82,8 +82,8 @@ exercise = Check(
                 read,
                 ("after", "single"),
                 "The output is wrong with norm_first=False.",
-                "norm1 around the self-attention, norm2 around the cross-attention, norm3 around "
-                "the feed-forward network.",
+                "norm1 belongs to the self-attention, norm2 to the cross-attention, norm3 to the "
+                "feed-forward network; each is applied after the sum.",
             ),
         ),
         Property(
@@ -108,13 +108,13 @@ exercise = Check(
             needs=(AFTER, BEFORE),
         ),
         Property(
-            "dropout falls on what each sublayer adds",
+            "dropout applies to what each sublayer adds",
             0.25,
             output_matches(
                 read,
                 ("dropped", "dropped before"),
-                "With a dropout of 1 only the residual path should be left.",
-                "x + self.dropout(sublayer), three times, and nowhere else.",
+                "With a dropout of 1, only the residual path should remain.",
+                "Dropout goes on all three sublayers' outputs before they are added, and nowhere else.",
             ),
             needs=(AFTER, BEFORE),
         ),
@@ -125,7 +125,7 @@ exercise = Check(
             needs=(AFTER, BEFORE),
         ),
         Property(
-            "two calls agree, inputs stay as they were, gradients flow",
+            "two calls agree, inputs are unchanged, gradients flow",
             0.25,
             stays,
             needs=(AFTER, BEFORE),
@@ -136,41 +136,45 @@ exercise = Check(
         changes_its_input("after"),
         Misconception(
             "norm-first-ignored",
-            "norm_first has no effect: the norm always comes after.",
-            "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
+            "norm_first has no effect: the norm always comes after the sum.",
+            "Look at self.norm_first, and normalise before the sublayer if it is True.",
         ),
         Misconception(
             "norm-first-exchanged",
-            "The two orders are exchanged: norm_first=True gives what norm_first=False should.",
+            "The two orders are swapped: norm_first=True gives what norm_first=False should.",
             "With norm_first=True the norm comes before the sublayer.",
         ),
         Misconception(
             "no-dropout",
             "Dropout has no effect.",
-            "x + self.dropout(sublayer), for each sublayer.",
+            "Apply self.dropout to what each sublayer adds to x.",
         ),
         Misconception(
             "always-norm-first",
             "The norm always comes before the sublayer, whatever norm_first says.",
             "With norm_first=False it comes after the sum.",
         ),
-        Misconception("no-residuals", "The residual sums are missing.", "x + sublayer(x)."),
+        Misconception(
+            "no-residuals",
+            "The residual sums are missing.",
+            "The output of a sublayer is added to its input: x + ...",
+        ),
         Misconception(
             "no-residual-around-attention",
             "The sum around the self-attention is missing.",
-            "x + attention(x).",
+            "The attention's output is added to its input: x + ...",
         ),
         Misconception(
             "no-residual-around-cross-attention",
             "The sum around the cross-attention is missing.",
-            "x + cross_attention(x, memory).",
+            "The cross-attention's output is added to its input: x + ...",
         ),
         Misconception(
             "no-residual-around-feed-forward",
             "The sum around the feed-forward network is missing.",
-            "x + feed_forward(x).",
+            "The network's output is added to its input: x + ...",
         ),
-        Misconception("no-norms", "The layer norms are missing.", "norm1, norm2 and norm3."),
+        Misconception("no-norms", "The layer norms are missing.", "Use norm1, norm2 and norm3."),
         Misconception(
             "one-norm-for-all",
             "self.norm1 is used for every sublayer.",
@@ -179,11 +183,11 @@ exercise = Check(
         Misconception(
             "residual-from-the-norm",
             "With norm_first=True you add to the normalised x, so the direct path is lost.",
-            "Keep x as it is, and give only the sublayer the norm of it.",
+            "Keep x itself for the sum; only the sublayer reads the normalised x.",
         ),
         Misconception(
             "norm-inside-the-sum",
-            "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
+            "You normalise the sublayer's output and then add x. The norm belongs around the sum.",
             "norm1(x + attention(x)), not x + norm1(attention(x)).",
         ),
         Misconception(
@@ -193,7 +197,7 @@ exercise = Check(
         ),
         Misconception(
             "same-attention-twice",
-            "self.attention serves for the cross-attention too.",
+            "self.attention is used for the cross-attention too.",
             "The second sublayer is self.cross_attention.",
         ),
         Misconception(
@@ -204,32 +208,32 @@ exercise = Check(
         Misconception(
             "no-cross-attention",
             "The cross-attention is missing: the decoder never sees the source.",
-            "self.cross_attention(x, memory, memory, memory_mask).",
+            "It is the second sublayer: queries from x, keys and values from memory.",
         ),
         Misconception(
             "no-feed-forward",
             "The feed-forward network is missing.",
-            "A third sublayer with norm3.",
+            "It is the third sublayer, with norm3.",
         ),
         Misconception(
             "memory-normalised",
             "With norm_first=True you normalise the memory as well.",
-            "Only x goes through the norm: the memory comes ready from the encoder.",
+            "Only x goes through the norm: the encoder has already normalised the memory.",
         ),
         Misconception(
             "self-mask-ignored",
             "self_mask has no effect: each position sees the future.",
-            "self.attention(x, x, x, self_mask).",
+            "Pass self_mask on to the self-attention.",
         ),
         Misconception(
             "self-mask-inverted",
             "self_mask is inverted.",
-            "True means: may look. Hand the mask on as it is.",
+            "True means that attention is allowed. Pass the mask on as it is.",
         ),
         Misconception(
             "memory-mask-ignored",
-            "memory_mask has no effect: the decoder looks at padding.",
-            "self.cross_attention(x, memory, memory, memory_mask).",
+            "memory_mask has no effect: the decoder attends to padding.",
+            "Pass memory_mask on to the cross-attention.",
         ),
         cut_off("after", NAMES),
     ),

@@ -1,4 +1,4 @@
-"""DecoderOnly: tokens and positions, causal layers, a last norm, and the embedding as readout."""
+"""DecoderOnly: tokens and positions, causal layers, a final norm, the embedding as readout."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ CHANGED_FROM = 2  # where the texts of "main" and "later tokens" part
 EQUAL, CAUSAL, GOES_ON = (
     "the logits are those of the equations",
     "no logit depends on later tokens",
-    "positions go on from `first`",
+    "positions continue from `first`",
 )
 
 
@@ -80,9 +80,9 @@ def logits_match(*labels: str):
                 read(e, label)[0],
                 e.tolerance(label),
                 "The logits are wrong.",
-                "Print the shape after each step: embedding plus positions, each layer in turn "
-                "(norm, attention, add; norm, feed-forward, add), the last norm, the embedding "
-                "matrix transposed.",
+                "Go through it step by step: embedding plus positions, each layer in turn (norm, "
+                "attention, add; norm, feed-forward, add), the final norm, the embedding matrix "
+                "transposed.",
                 ("position", "token"),
             )
 
@@ -94,7 +94,7 @@ def causal(e: Evidence) -> None:
     if differ(one[:, :CHANGED_FROM], other[:, :CHANGED_FROM], e.tolerance("main")):
         raise Wrong(
             "The logits at the first two positions change when later tokens change.",
-            "Give the attention of every layer a mask that is True where s <= t.",
+            "The attention of every layer needs a mask that is True where s <= t.",
             one[0, :CHANGED_FROM],
             other[0, :CHANGED_FROM],
             ("position", "token"),
@@ -108,7 +108,7 @@ def goes_on(e: Evidence) -> None:
         e.expected("goes on")["right/0"],
         read(e, "goes on")[0],
         e.tolerance("goes on"),
-        "With first=4 the logits are wrong: the tokens are at positions 4, 5, 6.",
+        "With first=4 the logits are wrong. The tokens are at positions 4, 5 and 6.",
         "The positions are first, first + 1, ..., first + T - 1.",
         ("position", "token"),
     )
@@ -131,10 +131,10 @@ def small_and_repeated(e: Evidence) -> None:
             arrays["again0"],
             e.tolerance(label),
             "Two calls on the same tokens give different logits.",
-            "There is no dropout here; and nothing may be made anew in forward.",
+            "There is no dropout here, and forward must not create new parameters.",
         )
         if differ(e.args(label)[0], arrays["after0"], 0.0):
-            raise Wrong("Your model changes the tokens it is given.")
+            raise Wrong("Your model changes the tokens that it is given.")
 
 
 def readout_not_tied(e: Evidence) -> bool:
@@ -152,16 +152,16 @@ def readout_not_tied(e: Evidence) -> bool:
 
 TELL = {
     "no-causal-mask": (
-        "There is no causal mask: each position sees the token that it should predict.",
-        "A lower triangle of True, [T, T], goes to the attention of every layer.",
+        "There is no causal mask: each position sees the token it should predict.",
+        "Every layer's attention needs a [T, T] mask that is True on and below the diagonal.",
     ),
     "causal-mask-one-ahead": (
         "The causal mask lets each position see one token ahead: the one it should predict.",
         "Position t may see s <= t.",
     ),
     "no-positions": (
-        "There are no positions.",
-        "Add self.positions(...) to the embeddings.",
+        "The positions are missing.",
+        "Add the rows of self.positions to the embeddings.",
     ),
     "first-ignored": (
         "`first` has no effect: the positions always start at 0.",
@@ -169,15 +169,15 @@ TELL = {
     ),
     "embeddings-scaled": (
         "The embeddings are multiplied by sqrt(d_model), as in notebook 06. GPT-2 doesn't do this.",
-        "embedding + positions, as they are.",
+        "Add embedding and positions as they are.",
     ),
     "norms-after": (
         "The norms come after the sum (post-norm). In this model they come before each sublayer.",
         "x = x + attention(norm1(x)), then x = x + feed_forward(norm2(x)).",
     ),
     "residual-from-the-norm": (
-        "What is added is the normalised x, not x itself.",
-        "z = norm1(x) goes into the attention; x itself is what is added.",
+        "You add to the normalised x, not to x itself.",
+        "The attention reads norm1(x), but its output is added to x itself.",
     ),
     "no-layer-norms": (
         "norm1 and norm2 are not used.",
@@ -185,38 +185,38 @@ TELL = {
     ),
     "no-residuals": (
         "Both residual connections are missing.",
-        "x = x + ..., twice in each layer.",
+        "Each layer adds to x twice.",
     ),
     "no-feed-forward": (
         "The feed-forward part of the layers is missing.",
         "After the attention: x = x + feed_forward(norm2(x)).",
     ),
     "relu": (
-        "The feed-forward network has a ReLU. GPT-2 has a GELU, in its tanh form.",
-        'nn.GELU(approximate="tanh"), as given.',
+        "The feed-forward network has a ReLU. GPT-2 uses the tanh form of GELU.",
+        'Keep nn.GELU(approximate="tanh"), as given.',
     ),
     "exact-gelu": (
-        "The GELU is the exact one. GPT-2 has its tanh form, which differs a little.",
-        'nn.GELU(approximate="tanh"), as given.',
+        "This is the exact GELU. GPT-2 uses its tanh form, which differs slightly.",
+        'Keep nn.GELU(approximate="tanh"), as given.',
     ),
     "one-layer-only": (
         "Only the first layer is used.",
-        "for layer in self.layers: x = layer(x).",
+        "Run through all layers; each reads the output of the one before.",
     ),
     "layers-not-chained": (
-        "Every layer reads the embeddings; only the last one counts.",
-        "x = layer(x): each reads what the one before it made.",
+        "Every layer reads the embeddings, so only the last one counts.",
+        "Each layer should read the output of the one before.",
     ),
     "no-final-norm": (
-        "The last norm is missing.",
+        "The final norm is missing.",
         "self.norm comes after the last layer, before the readout.",
     ),
     "probabilities": (
-        "You return probabilities; the loss wants the logits before the softmax.",
+        "You return probabilities, but the loss needs the logits before the softmax.",
         "Return the product with the embedding matrix as it is.",
     ),
     "last-position-only": (
-        "You return the logits of the last position only.",
+        "You return only the logits of the last position.",
         "Every position predicts its next token: [B, T, vocab_size].",
     ),
 }
@@ -235,7 +235,7 @@ exercise = Check(
             needs=(EQUAL,),
         ),
         Property(
-            "one token works, two calls agree, the tokens stay as they were",
+            "one token works, two calls agree, the tokens are unchanged",
             1,
             small_and_repeated,
             needs=(CAUSAL,),
@@ -245,8 +245,8 @@ exercise = Check(
         *(Misconception(name, *words) for name, words in TELL.items()),
         Misconception(
             "readout-not-tied",
-            "The readout has its own matrix. Here it is the embedding matrix, used once more.",
-            "logits = x @ self.tokens.weight.T, without new parameters.",
+            "The readout has its own matrix. It should use the embedding matrix once more.",
+            "Each logit is the dot product of x and a token's embedding, without new parameters.",
             readout_not_tied,
         ),
     ),

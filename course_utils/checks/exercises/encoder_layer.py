@@ -104,18 +104,18 @@ exercise = Check(
                 read,
                 ("masked after", "masked before"),
                 "The output is wrong with a mask.",
-                "Hand the mask on: self.attention(x, x, x, mask).",
+                "Pass the mask on to the attention, as it is.",
             ),
             needs=(AFTER, BEFORE),
         ),
         Property(
-            "dropout falls on what each sublayer adds",
+            "dropout applies to what each sublayer adds",
             0.25,
             output_matches(
                 read,
                 ("dropped after", "dropped before"),
-                "With a dropout of 1 only the residual path should be left.",
-                "x + self.dropout(sublayer): both times, and nowhere else.",
+                "With a dropout of 1, only the residual path should remain.",
+                "Dropout goes on both sublayers' outputs before they are added, and nowhere else.",
             ),
             needs=(AFTER, BEFORE),
         ),
@@ -126,7 +126,7 @@ exercise = Check(
             needs=(AFTER, BEFORE),
         ),
         Property(
-            "two calls agree, inputs stay as they were, gradients flow",
+            "two calls agree, inputs are unchanged, gradients flow",
             0.25,
             stays,
             needs=(AFTER, BEFORE),
@@ -137,18 +137,18 @@ exercise = Check(
         changes_its_input("after"),
         Misconception(
             "norm-first-ignored",
-            "norm_first has no effect: the norm always comes after.",
-            "Ask `if self.norm_first:` and normalise before the sublayer in that case.",
+            "norm_first has no effect: the norm always comes after the sum.",
+            "Look at self.norm_first, and normalise before the sublayer if it is True.",
         ),
         Misconception(
             "norm-first-exchanged",
-            "The two orders are exchanged: norm_first=True gives what norm_first=False should.",
+            "The two orders are swapped: norm_first=True gives what norm_first=False should.",
             "With norm_first=True the norm comes before the sublayer.",
         ),
         Misconception(
             "no-dropout",
             "Dropout has no effect.",
-            "x + self.dropout(sublayer), for each sublayer.",
+            "Apply self.dropout to what each sublayer adds to x.",
         ),
         Misconception(
             "always-norm-first",
@@ -158,19 +158,19 @@ exercise = Check(
         Misconception(
             "no-residuals",
             "The residual sums are missing.",
-            "What a sublayer makes is added to its input: x + ...",
+            "The output of a sublayer is added to its input: x + ...",
         ),
         Misconception(
             "no-residual-around-attention",
             "The sum around the attention is missing.",
-            "x + attention(x).",
+            "The attention's output is added to its input: x + ...",
         ),
         Misconception(
             "no-residual-around-feed-forward",
             "The sum around the feed-forward network is missing.",
-            "x + feed_forward(x).",
+            "The network's output is added to its input: x + ...",
         ),
-        Misconception("no-norms", "The layer norms are missing.", "self.norm1 and self.norm2."),
+        Misconception("no-norms", "The layer norms are missing.", "Use self.norm1 and self.norm2."),
         Misconception(
             "one-norm-for-all",
             "self.norm1 is used for both sublayers.",
@@ -179,30 +179,28 @@ exercise = Check(
         Misconception(
             "residual-from-the-norm",
             "With norm_first=True you add to the normalised x, so the direct path is lost.",
-            "Keep x as it is, and give only the sublayer the norm of it.",
+            "Keep x itself for the sum; only the sublayer reads the normalised x.",
         ),
         Misconception(
             "norm-inside-the-sum",
-            "You normalise what the sublayer made, then add x; the norm belongs around the sum.",
+            "You normalise the sublayer's output and then add x. The norm belongs around the sum.",
             "norm1(x + attention(x)), not x + norm1(attention(x)).",
         ),
         Misconception(
             "feed-forward-first",
             "The feed-forward network comes before the attention.",
-            "First look around, then think about it: attention, then feed-forward.",
+            "A position first gathers what it needs, then processes it: attention, then feed-forward.",
         ),
         Misconception(
             "no-feed-forward",
             "The feed-forward network is missing.",
-            "A second sublayer with norm2.",
+            "It is the second sublayer, with norm2.",
         ),
-        Misconception(
-            "mask-ignored", "The mask has no effect.", "Hand it on: self.attention(x, x, x, mask)."
-        ),
+        Misconception("mask-ignored", "The mask has no effect.", "Pass it on to the attention."),
         Misconception(
             "mask-inverted",
             "The mask is inverted.",
-            "True means: may look, here and in MultiHeadAttention. Hand it on as it is.",
+            "True means that attention is allowed, here and in MultiHeadAttention. Pass it on as it is.",
         ),
         cut_off("after", ("x",)),
     ),

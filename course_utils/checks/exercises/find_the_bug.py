@@ -1,7 +1,7 @@
 """find-the-bug: for each of six models, the fault and what showed it, with a note on the experiment.
 
-What ships is a digest of each right answer, not the answer. A wrong guess is told what speaks
-against it in the model's record.
+What ships is a digest of each right answer, not the answer. The message on a wrong guess names
+what contradicts it in the model's record.
 """
 
 import re
@@ -41,7 +41,7 @@ def is_right(e: Evidence, kind: str, letter: str, text: str) -> bool:
     return digest(letter, text) in {bytes(row).hex() for row in wanted}
 
 
-# ---- what speaks against a guess ------------------------------------------------
+# ---- what contradicts a guess ---------------------------------------------------
 
 
 def _right(record: Suspect, lengths: tuple[int, ...]) -> tuple[int, int]:
@@ -58,83 +58,87 @@ def _on_map(record: Suspect, ahead: int) -> float:
 
 def low_loss(record: Suspect) -> str:
     last = record.losses[-1]
-    return "" if last < 0.05 else f"the training loss would be near zero, and it ends at {last}."
+    return "" if last < 0.05 else f"the training loss would be near zero, but it ends at {last}."
 
 
 def wrong_samples(record: Suspect) -> str:
     right, count = _right(record, (4, 5, 6, 7, 8))
     return (
-        "" if right < 0.2 * count else f"its samples would be wrong; {right} of {count} are right."
+        ""
+        if right < 0.2 * count
+        else f"its samples would be wrong, but {right} of {count} are right."
     )
 
 
 def ahead(record: Suspect) -> str:
     share = _on_map(record, 1)
-    told = f"a head would look one step ahead; no head gives that more than {share:.2f}."
+    told = f"a head would look one step ahead, but no head gives that more than {share:.2f}."
     return "" if share > 0.5 else told
 
 
 def own_step(record: Suspect) -> str:
     share = _on_map(record, 0)
-    told = f"a head would look at its own step; no head gives that more than {share:.2f}."
+    told = f"a head would look at its own step, but no head gives that more than {share:.2f}."
     return "" if share > 0.5 else told
 
 
 def at_padding(record: Suspect) -> str:
     maps = record.look("source", padded=True)
     share = float(maps[:, : len(LINE) + 1, len(LINE) :].sum(axis=-1).mean(axis=1).max())
-    told = f"padding would get weight beside a longer line; no head gives it more than {share:.2f}."
+    told = f"padding would get weight beside a longer line, but no head gives it over {share:.2f}."
     return "" if share > 0.3 else told
 
 
 def order_lost(record: Suspect) -> str:
     answers = {answer for _, answer in record.orders}
-    told = f"every order of the same letters would get one answer; they get {len(answers)}."
+    told = f"every order of the same letters would get one answer, but they get {len(answers)}."
     return "" if len(answers) == 1 else told
 
 
 def stuck_loss(record: Suspect) -> str:
     last = record.losses[-1]
-    return "" if last > 0.5 else f"the loss could not fall near zero, and it ends at {last}."
+    return "" if last > 0.5 else f"the loss could not fall near zero, but it ends at {last}."
 
 
 def short_right(record: Suspect) -> str:
     right, count = _right(record, (4, 5))
-    told = f"lines of 4 and 5 letters would be right; only {right} of {count} are."
+    told = f"lines of 4 and 5 letters would be right, but only {right} of {count} are."
     return "" if right >= 0.8 * count else told
 
 
 def long_wrong(record: Suspect) -> str:
     right, count = _right(record, (7, 8))
-    told = f"lines of 7 and 8 letters would go wrong; {right} of {count} are right."
+    told = f"lines of 7 and 8 letters would go wrong, but {right} of {count} are right."
     return "" if right <= 0.3 * count else told
 
 
 def calls_agree(record: Suspect) -> str:
     other = sum(first != second for _, first, second in record.twice)
-    told = f"two calls would agree; {other} of {len(record.twice)} pairs differ."
+    told = f"two calls would agree, but {other} of {len(record.twice)} pairs differ."
     return "" if not other else told
 
 
 def calls_differ(record: Suspect) -> str:
     other = sum(first != second for _, first, second in record.twice)
-    return "" if other else "two calls would differ; all pairs agree."
+    return "" if other else "two calls would differ, but all pairs agree."
 
 
 def goes_on(record: Suspect) -> str:
     on = [a for line, a in record.samples if a.startswith(line[::-1]) and len(a) > len(line)]
-    told = "right answers would go on after their last letter; none does."
+    told = "correct answers would go on after their last letter, but none does."
     return "" if len(on) > 0.5 * len(record.samples) else told
 
 
 def never_falls(record: Suspect) -> str:
     last = record.losses[-1]
     return (
-        "" if last > 0.85 * GUESSING else f"the loss would stay near {GUESSING}; it ends at {last}."
+        ""
+        if last > 0.85 * GUESSING
+        else f"the loss would stay near {GUESSING}, but it ends at {last}."
     )
 
 
-# By fault: what the record would show, most telling first; a text says that it does not.
+# By fault: what the record would show, most telling first. A text means that it does not show it.
 PREDICTS: dict[str, tuple[Callable[[Suspect], str], ...]] = {
     "the future leaks": (low_loss, wrong_samples, ahead),
     "target not shifted": (low_loss, wrong_samples, own_step),
@@ -148,7 +152,7 @@ PREDICTS: dict[str, tuple[Callable[[Suspect], str], ...]] = {
 
 
 def against(letter: str, fault: str) -> str:
-    """What speaks against this fault in the record of a model; nothing if nothing does."""
+    """What contradicts this fault in the record of a model; empty if nothing does."""
     return next(filter(None, (shows(suspect(letter)) for shows in PREDICTS[fault])), "")
 
 
@@ -160,8 +164,8 @@ def fault_found(letter: str):
         guess = typed(e, "bug", letter)
         if not is_right(e, "bug", letter, guess):
             raise Wrong(
-                f"Model {letter.upper()}: if it were “{guess}”, {against(letter, guess)}",
-                "Which experiment would tell your guess from the next best one?",
+                f"Model {letter.upper()}: if the fault were “{guess}”, {against(letter, guess)}",
+                "Which experiment could tell your guess from the next best one?",
             )
 
     return holds
@@ -178,15 +182,15 @@ def reason_given(letter: str):
     def holds(e: Evidence) -> None:
         if not is_right(e, "reason", letter, typed(e, "reason", letter)):
             raise Wrong(
-                f"Model {letter.upper()} has that fault, but this is not what shows it.",
-                "Look at the loss, the samples by length, other orders, a neighbour, two calls "
-                "and the maps.",
+                f"Model {letter.upper()} does have that fault, but this is not what shows it.",
+                "Look at the loss, the samples by length, the other orders, the neighbours, the two "
+                "calls and the maps.",
             )
         if len(notes_of(e).get(letter, "").split()) < FEWEST_WORDS:
             raise Wrong(
                 f"`notes` has no sentence for model {letter.upper()} yet.",
-                f'Write a line "{letter.upper()}: …": which experiment convinced you, and what '
-                "did it show?",
+                f'Write a line "{letter.upper()}: …" that says which experiment convinced you and '
+                "what it showed.",
             )
 
     return holds
@@ -231,13 +235,13 @@ exercise = Check(
         Misconception(
             "one-fault-for-all",
             "You gave the same fault to all models.",
-            "Each has another one.",
+            "Each model has a different fault.",
             same_everywhere,
         ),
         Misconception(
             "faults-exchanged",
-            "A fault that you found is there, but in another of the models.",
-            "Look at the experiments of each model again, and write down which one you are at.",
+            "You found a fault that exists, but gave it to the wrong model.",
+            "Look at each model's experiments again, and keep track of which model is which.",
             exchanged,
         ),
     ),

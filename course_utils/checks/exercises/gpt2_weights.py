@@ -1,4 +1,4 @@
-"""from_gpt2: the weights of GPT-2 by its own names, to those of DecoderOnly."""
+"""from_gpt2: the parameters of GPT-2, from its own names to those of DecoderOnly."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ SIZES = {  # label: vocab_size, positions, D, layers
 }
 NAMES, PLAIN, MATRICES, FUSED = (
     "every parameter of DecoderOnly is there, and nothing else",
-    "embeddings, norms and biases arrive as they are",
+    "embeddings, norms and biases are copied as they are",
     "matrices are transposed",
     "the fused projection is in_proj, transposed",
 )
 
 
 def state(rng, vocab_size: int, positions: int, D: int, layers: int) -> dict[str, np.ndarray]:
-    """Random weights by the names and in the shapes of GPT-2."""
+    """Random parameters with the names and shapes of GPT-2."""
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (vocab_size, D),
         "wpe.weight": (positions, D),
@@ -80,7 +80,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
 def found(e: Evidence, label: str) -> dict[str, np.ndarray]:
     reply = e.reply(label)
     if reply.notes["kind"] != "dict":
-        raise Wrong(f"It should return a dict of tensors, and returns {reply.notes['kind']}.")
+        raise Wrong(f"It should return a dict of tensors, but it returns {reply.notes['kind']}.")
     return {k.removeprefix("out/"): v for k, v in reply.arrays.items() if k.startswith("out/")}
 
 
@@ -96,8 +96,8 @@ def names_fit(e: Evidence) -> None:
             )
         if others:
             raise Wrong(
-                f"{others[0]} is no parameter of DecoderOnly.",
-                "`h.0.attn.bias` is GPT-2's causal mask: leave it out. (`attn.c_attn.bias` is one.)",
+                f"{others[0]} is not a parameter of DecoderOnly.",
+                "`h.0.attn.bias` is GPT-2's causal mask: leave it out. (`attn.c_attn.bias` is a bias.)",
             )
 
 
@@ -113,7 +113,7 @@ def values_fit(*ends: str, message: str, hint: str):
                     raise Wrong(f"{name} is missing.")
                 if got[name].shape != shapes[name]:
                     raise Wrong(
-                        f"{name} should have the shape {list(shapes[name])}, and has "
+                        f"{name} should have the shape {list(shapes[name])}, but it has "
                         f"{list(got[name].shape)}.",
                         hint,
                     )
@@ -127,7 +127,7 @@ def state_stays(e: Evidence) -> None:
     for label in SIZES:
         for name, array in e.options(label)["state"].items():
             if differ(array, e.reply(label).arrays[f"after/{name}"], 0.0):
-                raise Wrong(f"Your function changes {name} of the dict it is given.")
+                raise Wrong(f"Your function changes {name} in the dict that it is given.")
 
 
 def read(e: Evidence, label: str) -> list[np.ndarray] | None:
@@ -141,28 +141,28 @@ def read(e: Evidence, label: str) -> list[np.ndarray] | None:
 
 TELL = {
     "nothing-transposed": (
-        "No matrix is transposed. GPT-2 stores its matrices as [in, out], nn.Linear as [out, in].",
-        "Every `c_...weight` needs .T.",
+        "No matrix is transposed. GPT-2 stores matrices as [in, out], nn.Linear as [out, in].",
+        "Every `c_...weight` has to be transposed.",
     ),
     "square-not-transposed": (
-        "`attn.c_proj.weight` is not transposed: it is square, so its shape does not show it.",
-        "Every `c_...weight` needs .T, this one too.",
+        "`attn.c_proj.weight` is not transposed. It is square, so its shape does not show it.",
+        "Every `c_...weight` has to be transposed, and so does this one.",
     ),
     "embeddings-transposed": (
-        "The embeddings are transposed as well. They are tables, not layers.",
-        "wte and wpe stay as they are.",
+        "The embeddings are transposed too, but they are tables, not layers.",
+        "Copy wte and wpe as they are.",
     ),
     "queries-and-keys-exchanged": (
-        "Queries and keys have changed places in the fused projection.",
-        "c_attn has queries, keys, values, in this order; so has in_proj.",
+        "Queries and keys are swapped in the fused projection.",
+        "Both c_attn and in_proj hold queries, keys and values, in this order.",
     ),
     "norms-exchanged": (
-        "ln_1 and ln_2 have changed places.",
+        "ln_1 and ln_2 are swapped.",
         "ln_1 comes before the attention: norm1.",
     ),
     "projections-exchanged": (
-        "`attn.c_proj.bias` and `mlp.c_proj.bias` have changed places.",
-        "Both are called c_proj: look at what is before it.",
+        "`attn.c_proj.bias` and `mlp.c_proj.bias` are swapped.",
+        "Both are called c_proj: look at the part of the name before it.",
     ),
 }
 
@@ -186,8 +186,8 @@ exercise = Check(
             0.75,
             values_fit(
                 *("out_proj.weight", "feed_forward.0.weight", "feed_forward.2.weight"),
-                message="the numbers are not those of GPT-2's matrix, transposed.",
-                hint="GPT-2 stores [in, out], nn.Linear wants [out, in].",
+                message="the numbers are not those of GPT-2's transposed matrix.",
+                hint="GPT-2 stores [in, out], but nn.Linear needs [out, in].",
             ),
         ),
         Property(
@@ -197,10 +197,10 @@ exercise = Check(
                 *("in_proj_weight", "in_proj_bias"),
                 message="the numbers are not those of c_attn.",
                 hint="c_attn has queries, keys and values side by side; in_proj has them one below "
-                "the other: one transpose.",
+                "the other. A single transpose does it.",
             ),
         ),
-        Property("what was given stays as it was", 0.25, state_stays, needs=(NAMES, MATRICES)),
+        Property("the given dict is unchanged", 0.25, state_stays, needs=(NAMES, MATRICES)),
     ),
     misconceptions=tuple(Misconception(name, *words) for name, words in TELL.items()),
     choices=(

@@ -10,7 +10,7 @@ from course_utils.checks.wire import Ask
 WORDS, ROWS = 9, 997
 END = 3
 TOKENS, AFTER_END = (
-    "each row is its most likely words, given all words before",
+    "each row has the most likely tokens, given all tokens before",
     "a row that has ended is filled with `end`",
 )
 
@@ -56,17 +56,17 @@ def read(e: Evidence, label: str) -> list[np.ndarray]:
         if len({len(row) for row in rows}) != 1:
             raise Wrong(
                 "The rows have different lengths.",
-                "All rows of a tensor are equally long: fill those that ended with `end`.",
+                "All rows of a tensor have the same length: fill finished ones with `end`.",
             )
         tokens = np.stack(rows)
     else:
         raise Wrong(
-            f"It should return a tensor of tokens [B, T], and returns "
+            f"It should return a tensor of tokens [B, T], but it returns "
             f"{reply.notes.get('out0', 'something else')}."
         )
     if tokens.ndim != 2:
         raise Wrong(
-            f"The tokens should have the shape [B, T], and have {list(tokens.shape)}.",
+            f"The tokens should have the shape [B, T], but they have {list(tokens.shape)}.",
             "torch.stack(list_of_steps, dim=1) puts the steps side by side.",
         )
     return [tokens.astype(float)]
@@ -81,14 +81,14 @@ def tokens_match(e: Evidence) -> None:
     for label in e.labels():
         expected, (got,) = e.expected(label)["right/0"], read(e, label)
         if len(got) != len(expected):
-            raise Wrong(f"There should be {len(expected)} rows, and there are {len(got)}.")
+            raise Wrong(f"There should be {len(expected)} rows, but there are {len(got)}.")
         for number, (one, other) in enumerate(zip(expected, got)):
             one, other = up_to_end(one), up_to_end(other)
             if one.shape != other.shape or (one != other).any():
                 raise Wrong(
-                    f"Row {number} should be {_words(one)}, and is {_words(other)} "
-                    f"(the end is {END}, max_length is {e.args(label)[2]}).",
-                    "Ask step about all the words so far, take the argmax, append it.",
+                    f"Row {number} should be {_words(one)}, but it is {_words(other)} "
+                    f"(end is {END}, max_length is {e.args(label)[2]}).",
+                    "Ask step about all the tokens so far, take the most likely one, append it.",
                 )
 
 
@@ -102,13 +102,13 @@ def filled_with_end(e: Evidence) -> None:
         if got.shape != expected.shape:
             raise Wrong(
                 f"The tokens should have the shape {list(expected.shape)}, "
-                f"and have {list(got.shape)}.",
+                f"but they have {list(got.shape)}.",
                 "The longest row sets the length; no row is longer than max_length.",
             )
         if (got != expected).any():
             raise Wrong(
                 "A row that has ended is not filled with `end`.",
-                "Remember which rows have ended, and write `end` there whatever step says.",
+                "Remember which rows have ended, and write `end` there whatever step proposes.",
                 expected,
                 got,
                 ("row", "step"),
@@ -121,7 +121,7 @@ def stops(e: Evidence) -> None:
         steps = expected.shape[1]
         if len(calls) > steps:
             raise Wrong(
-                f"step was called {len(calls)} times where {steps} are enough.",
+                f"step was called {len(calls)} times, but {steps} are enough.",
                 "Stop as soon as every row has ended, and ask about all rows in one call.",
             )
 
@@ -138,27 +138,27 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "keeps-the-first-token",
-            "The result begins with the tokens in `first`, which were given.",
-            "Return only what was written: tokens[:, 1:].",
+            "The result begins with the tokens in `first`, which were given and not written.",
+            "Return only what was written.",
         ),
         Misconception(
             "last-token-only",
-            "step is asked about the last token alone.",
-            "It needs the whole prefix, [B, t]: the decoder has no other memory.",
+            "step is asked about the last token only.",
+            "It needs the whole prefix, [B, t]: it remembers nothing between calls.",
         ),
         Misconception(
             "least-likely",
-            "You take the least likely word.",
-            "Log-probabilities are negative, and the largest is the best: argmax.",
+            "You take the least likely token.",
+            "Log-probabilities are negative, and the largest one is the best.",
         ),
         Misconception(
             "stops-with-the-first",
             "All rows stop as soon as one of them has ended.",
-            "Go on until every row has ended: ended.all().",
+            "Continue until every row has ended.",
         ),
         Misconception(
             "writes-on-after-the-end",
-            "Rows that have ended go on writing.",
+            "Rows that have ended keep writing.",
             "Remember which rows have ended, and write `end` there.",
         ),
         Misconception(
@@ -167,7 +167,7 @@ exercise = Check(
         Misconception(
             "one-step-short",
             "It stops one step before max_length.",
-            "max_length counts the written tokens, without the first.",
+            "max_length counts the written tokens, without `first`.",
         ),
         Misconception(
             "one-step-long",

@@ -1,4 +1,4 @@
-"""grouped_attention: consecutive heads share the keys and values of a group."""
+"""grouped_attention: consecutive heads share the keys and values of their group."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ SIZES = {  # label: B, num_heads, groups, T, S, d
     "single": (1, 1, 1, 1, 1, 2),
 }
 NAMES = ("query", "key", "value")
-EQUAL, MASKED = "each head reads its group", "no weight goes where the mask says False"
+EQUAL, MASKED = "each head reads its group", "no weight goes where the mask is False"
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
@@ -55,7 +55,7 @@ def mask_holds(e: Evidence) -> None:
         read(e, "masked")[0],
         e.tolerance("masked"),
         "The output is wrong with a mask.",
-        "Fill the scores with minus infinity where the mask is False, before the softmax.",
+        "Set the scores to minus infinity where the mask is False, before the softmax.",
         ("position", "component"),
     )
 
@@ -78,8 +78,8 @@ def returns_weights(e: Evidence) -> bool:
 
 TELL = {
     "groups-in-turn": (
-        "Heads take the groups in turn (0, 1, 0, 1, ...); consecutive heads should share one.",
-        "repeat_interleave gives 0, 0, 0, 1, 1, 1; repeat gives 0, 1, 0, 1, 0, 1.",
+        "The heads take the groups in turn (0, 1, 0, 1, ...); consecutive heads should share one.",
+        "repeat gives 0, 1, 0, 1, 0, 1; repeat_interleave gives 0, 0, 0, 1, 1, 1.",
     ),
     "first-group-for-all": (
         "All heads read the first group.",
@@ -91,22 +91,22 @@ TELL = {
     ),
     "keys-as-values": (
         "The weights are multiplied with the keys, not with the values.",
-        "weights @ value.",
+        "The output is the weighted sum of the values.",
     ),
     "mask-ignored": (
         "The mask has no effect.",
-        "scores.masked_fill(~mask, float('-inf')) before the softmax.",
+        "Set the scores to minus infinity where the mask is False, before the softmax.",
     ),
     "mask-inverted": (
-        "The mask is inverted: you block what it allows.",
-        "True means: may look. Fill where the mask is False.",
+        "The mask is inverted: you forbid what it allows.",
+        "True means that attention is allowed. Fill the scores where the mask is False.",
     ),
     "mask-after-softmax": (
         "The mask is applied after the softmax, so the rows no longer sum to one.",
-        "Put minus infinity into the scores, then take the softmax.",
+        "Put minus infinity into the scores, then apply the softmax.",
     ),
     "masked-with-zero": (
-        "Forbidden scores are set to 0, and exp(0) is 1: they still get weight.",
+        "Forbidden scores are set to 0, but exp(0) is 1, so they still get weight.",
         "Only minus infinity becomes a weight of 0.",
     ),
 }
@@ -122,7 +122,7 @@ exercise = Check(
                 read,
                 ("main", "three groups", "one group", "own group", "single"),
                 "The output is not attention with shared keys and values.",
-                "Compare with the loop: head h reads group h // (num_heads / groups).",
+                "Compare it with the loop: head h reads group h // (num_heads / groups).",
             ),
         ),
         Property(MASKED, 0.5, mask_holds),
@@ -132,14 +132,14 @@ exercise = Check(
             lambda e: refused(e, "bad groups", "2 groups for 5 heads", (5, 2)),
             needs=(EQUAL,),
         ),
-        Property("gradients flow, inputs stay as they were", 0.25, stays, needs=(EQUAL,)),
+        Property("gradients flow, inputs are unchanged", 0.25, stays, needs=(EQUAL,)),
     ),
     misconceptions=(
         changes_its_input(),
         Misconception(
             "returns-the-weights",
             "You return the weights, not the weighted sum of the values.",
-            "weights @ value.",
+            "One step is left: multiply the weights by the values.",
             returns_weights,
         ),
         *(Misconception(name, *words) for name, words in TELL.items()),

@@ -24,7 +24,10 @@ SIZES = {  # label: T, S, d, d_v
 }
 KEPT = ("largest", "total", "summed")
 NAMES = (*KEPT, "query", "keys", "values")
-FIRST, NEXT = "a first block starts the sums", "a later block is added, and the old sums shrink"
+FIRST, NEXT = (
+    "a first block starts the sums",
+    "a later block is added, and the old sums are rescaled",
+)
 
 
 def draw(rng, label: str) -> list[np.ndarray]:
@@ -94,40 +97,40 @@ def stays(e: Evidence) -> None:
 
 TELL = {
     "old-sums-not-scaled": (
-        "The old total and the old sum are added as they are, though the largest score has changed.",
-        "Multiply both by exp(old largest - new largest) first.",
+        "The old total and sum are added as they are, although the largest score has changed.",
+        "First multiply both by exp(old largest - new largest).",
     ),
     "total-not-scaled": (
-        "The old total is added as it is, though the largest score has changed.",
-        "Multiply it by exp(old largest - new largest), as you do with the sum.",
+        "The old total is added as it is, although the largest score has changed.",
+        "Multiply it by exp(old largest - new largest), as you do for the sum.",
     ),
     "sum-not-scaled": (
-        "The old sum is added as it is, though the largest score has changed.",
-        "Multiply it by exp(old largest - new largest), as you do with the total.",
+        "The old sum is added as it is, although the largest score has changed.",
+        "Multiply it by exp(old largest - new largest), as you do for the total.",
     ),
     "old-sums-forgotten": (
-        "The old total and the old sum are lost: only this block counts.",
-        "total = old total * shrink + what the block adds; the same for summed.",
+        "The old total and the old sum are lost, so only this block counts.",
+        "The rescaled old total and what the block adds belong together; the same goes for summed.",
     ),
     "largest-of-the-block": (
-        "`largest` is that of this block alone; an earlier, larger score is forgotten.",
-        "torch.maximum(largest, scores.amax(dim=-1)).",
+        "`largest` is the largest score of this block alone; an earlier, larger one is forgotten.",
+        "It is the maximum of the old largest score and those of the block.",
     ),
     "one-largest-for-all": (
         "All queries share one largest score.",
-        "Each query has its own: the maximum along the keys, dim=-1.",
+        "Each query has its own: take the maximum over the keys.",
     ),
     "largest-never-changes": (
-        "`largest` stays as it was.",
-        "torch.maximum(largest, scores.amax(dim=-1)).",
+        "`largest` never changes.",
+        "It is the maximum of the old largest score and those of the block.",
     ),
     "already-divided": (
-        "`summed` is divided by the total. That is done once, after the last block.",
+        "`summed` is divided by the total. That is done only once, after the last block.",
         "Return the sum itself.",
     ),
     "values-not-used": (
-        "`summed` is not weighted by the values' scores: the values are simply added.",
-        "summed grows by exp(scores - largest) @ values.",
+        "`summed` is not weighted: the values are simply added.",
+        "Each value is weighted by exp(score - largest).",
     ),
     "no-scale": (
         "Your scores are not scaled: they should be divided by the square root of d.",
@@ -150,7 +153,7 @@ exercise = Check(
                 "first block",
                 "one key",
                 message="nothing was kept before this block.",
-                hint="exp(-inf) is 0: the old sums vanish by themselves. Along which axis do you "
+                hint="exp(-inf) is 0, so the old sums vanish by themselves. Over which axis do you "
                 "take the maximum?",
             ),
         ),
@@ -162,7 +165,7 @@ exercise = Check(
                 "nothing larger",
                 "much larger",
                 message="something was kept before this block.",
-                hint="The new largest score first; then multiply what was kept by "
+                hint="Find the new largest score first. Then multiply what was kept by "
                 "exp(old largest - new largest).",
             ),
         ),
@@ -172,11 +175,11 @@ exercise = Check(
             kept_matches(
                 "large scores",
                 message="the scores of this block are large.",
-                hint="Subtract the largest score before exp, never after.",
+                hint="Subtract the largest score before the exponential, not after.",
             ),
             needs=(NEXT,),
         ),
-        Property("gradients flow, inputs stay as they were", 0.5, stays, needs=(NEXT,)),
+        Property("gradients flow, inputs are unchanged", 0.5, stays, needs=(NEXT,)),
     ),
     misconceptions=(
         changes_its_input("next block"),

@@ -1,4 +1,4 @@
-"""rotate: each pair of numbers is turned by an angle that grows with its position."""
+"""rotate: each pair of numbers is rotated by an angle that grows with its position."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ SIZES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # label: shape of 
     "one position": ((1, 1, 1, 4), {"first": 3}),
     "one vector": ((1, 1, 9, 6), {"base": 30.0}),
 }
-EQUAL = "every pair is turned by the angle of its position"
+EQUAL = "every pair is rotated by the angle of its position"
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
@@ -55,13 +55,13 @@ def only_the_distance(e: Evidence) -> None:
             np.full(along.shape, along[0]),
             along,
             e.tolerance("one vector"),
-            f"The same query and key, {distance} apart, get different scores at different places.",
-            "Turn every pair as a whole: both of its numbers, by one angle, sine and cosine.",
+            f"The same query and key, {distance} apart, get different scores at different positions.",
+            "Rotate every pair as a whole: both of its numbers, by the same angle.",
         )
     if not differ(scores[0], np.full(len(scores), scores[0, 0]), 1e-3):
         raise Wrong(
-            "Scores do not depend on the distance at all.",
-            "The angle grows with the position.",
+            "The scores do not depend on the distance at all.",
+            "The angle should grow with the position.",
         )
 
 
@@ -72,7 +72,7 @@ def goes_on(e: Evidence) -> None:
             read(e, label)[0],
             e.tolerance(label),
             f"With first={SIZES[label][1]['first']} the result is wrong.",
-            "The vector at x[:, :, t] is at position first + t.",
+            "The vector x[:, :, t] is at position first + t.",
             ("position", "component"),
         )
 
@@ -84,36 +84,36 @@ def stays(e: Evidence) -> None:
 
 TELL = {
     "halves": (
-        "You pair the first half of the vector with the second half. Here neighbours are pairs.",
-        "x[..., 0::2] has the first number of each pair, x[..., 1::2] the second.",
+        "You pair the first half of the vector with the second half. Here, neighbours form pairs.",
+        "x[..., 0::2] is the first number of each pair, x[..., 1::2] the second.",
     ),
     "not-put-back": (
-        "The pairs are turned, but put back in another order: first numbers first, then second.",
-        "torch.stack([...], dim=-1).flatten(-2) puts neighbours side by side again.",
+        "The pairs are rotated, but put back in a different order: all first numbers, then all second.",
+        "Neighbours should be side by side again: stack along a new last axis, then flatten it.",
     ),
     "turned-backwards": (
-        "The pairs turn the wrong way: the sign of the sine is exchanged.",
-        "First number: x cos - y sin. Second: x sin + y cos.",
+        "The pairs rotate the wrong way: the signs of the sine are swapped.",
+        "The first number is x cos - y sin, the second x sin + y cos.",
     ),
     "sine-and-cosine-exchanged": (
-        "Sine and cosine are exchanged.",
-        "At position 0 nothing is turned: cos(0) = 1 belongs to the number itself.",
+        "Sine and cosine are swapped.",
+        "At position 0 nothing is rotated, so each number itself is multiplied by cos(0) = 1.",
     ),
     "only-cosine": (
-        "Each number is multiplied by the cosine only; its partner is missing.",
-        "First number: x cos - y sin. Second: x sin + y cos.",
+        "Each number is only multiplied by the cosine; its partner is missing.",
+        "The first number is x cos - y sin, the second x sin + y cos.",
     ),
     "exponent-not-doubled": (
         "The exponent is i / d; it should be 2 i / d.",
         "The speeds are base ** (-2 i / d) for i = 0, ..., d / 2 - 1.",
     ),
     "one-speed": (
-        "All pairs turn at the same speed.",
-        "Pair i turns by base ** (-2 i / d) per position.",
+        "All pairs rotate at the same speed.",
+        "Pair i rotates by base ** (-2 i / d) per position.",
     ),
     "speeds-growing": (
         "The speeds grow from pair to pair: the minus sign of the exponent is missing.",
-        "base ** (-2 i / d).",
+        "The speeds are base ** (-2 i / d).",
     ),
     "base-ignored": ("`base` has no effect.", "Use base, not 10000, in the speeds."),
     "first-ignored": (
@@ -121,7 +121,7 @@ TELL = {
         "The positions are first, ..., first + T - 1.",
     ),
     "positions-from-one": (
-        "The positions start one too high: the vector at `first` is turned as if it were the next.",
+        "The positions start one too high: the vector at `first` is rotated as if it were the next.",
         "The positions are first, ..., first + T - 1.",
     ),
 }
@@ -136,12 +136,12 @@ exercise = Check(
             output_matches(
                 read,
                 ("main", "one pair"),
-                "The result is not x with every pair turned.",
-                "Take one vector with two numbers at position 1, and turn it by hand.",
+                "The result is not x with every pair rotated.",
+                "Take one vector with two numbers at position 1, and rotate it by hand.",
             ),
         ),
         Property("scores depend on the distance alone", 0.5, only_the_distance),
-        Property("positions go on from `first`", 0.5, goes_on),
+        Property("positions continue from `first`", 0.5, goes_on),
         Property(
             "`base` sets the speeds",
             0.25,
@@ -158,7 +158,7 @@ exercise = Check(
             lambda e: refused(e, "bad odd", "A vector of 5 numbers", (5,)),
             needs=(EQUAL,),
         ),
-        Property("gradients flow, the input stays as it was", 0.25, stays, needs=(EQUAL,)),
+        Property("gradients flow, the input is unchanged", 0.25, stays, needs=(EQUAL,)),
     ),
     misconceptions=(
         changes_its_input(),

@@ -61,12 +61,12 @@ def counts(e: Evidence, label: str) -> np.ndarray:
     """How often each token came, as a share of all draws."""
     tokens = e.reply(label).arrays.get("tokens")
     if tokens is None or tokens.shape != (e.options(label)["count"],) or tokens.dtype != np.int64:
-        raise Wrong(f"There should be {e.options(label)['count']} tokens, one for each call.")
+        raise Wrong(f"There should be {e.options(label)['count']} tokens, one per call.")
     strange = tokens[(tokens < 0) | (tokens >= V)]
     if strange.size:
         kind = e.reply(label).notes.get("kind", "")
         raise Wrong(
-            f"It should return a token from 0 to {V - 1}, and returns "
+            f"It should return a token from 0 to {V - 1}, but it returns "
             + (f"{strange[0]}." if kind == "int" else f"{kind}."),
             "Return the number of the token as an int.",
         )
@@ -98,8 +98,8 @@ def plain_follows(e: Evidence) -> None:
     follows(
         e,
         "plain",
-        "The tokens do not come as often as softmax(logits) says.",
-        "Draw with torch.multinomial(probabilities, 1, generator=generator).",
+        "The tokens do not come up as often as softmax(logits) says.",
+        "torch.multinomial draws with given probabilities; it accepts a generator.",
     )
 
 
@@ -109,7 +109,7 @@ def temperature_follows(e: Evidence) -> None:
         follows(
             e,
             label,
-            f"With temperature={temperature} the tokens do not come as often as they should.",
+            f"With temperature={temperature} the tokens do not come up as often as they should.",
             "Divide the logits by the temperature before the softmax.",
         )
 
@@ -120,9 +120,9 @@ def top_k_follows(e: Evidence) -> None:
         follows(
             e,
             label,
-            f"With {called} and {V} tokens the shares are wrong.",
-            "Only the top_k largest logits stay; the others get probability 0. If there are fewer "
-            "tokens than top_k, all stay.",
+            f"With {called} and {V} tokens, tokens do not come up as often as they should.",
+            "Only the top_k largest logits remain; the others get probability 0. If there are fewer "
+            "tokens than top_k, all remain.",
         )
 
 
@@ -131,22 +131,22 @@ def generator_decides(e: Evidence) -> None:
     if not np.array_equal(arrays["tokens"][:count], arrays["again"]):
         raise Wrong(
             "Two generators with the same seed give different tokens.",
-            "Hand `generator` on to the function that draws.",
+            "Pass `generator` on to the function that draws.",
         )
 
 
 def manners(e: Evidence) -> None:
     kind = e.reply("plain").notes.get("kind", "")
     if kind != "int":
-        raise Wrong(f"It should return an int, and returns {kind}.", "A tensor has .item().")
+        raise Wrong(f"It should return an int, but it returns {kind}.", "A tensor has .item().")
     for label in ("top-k", "both"):  # with a temperature, too: dividing by 1 changes nothing
         given = e.args(label)[0]
         if differ(given, e.array(label, "after0", given.shape), 1e-9):
             raise Wrong(
-                "Your function changes the logits it is given.",
-                "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
+                "Your function changes the logits that it is given.",
+                "Work on a copy: dividing with / makes a new tensor, dividing with /= does not.",
             )
-    follows(e, "no generator", "Without a generator the shares are wrong.", "")
+    follows(e, "no generator", "Without a generator, tokens do not come up as they should.", "")
 
 
 # ---- misconceptions -----------------------------------------------------------
@@ -243,7 +243,7 @@ exercise = Check(
         Property(PLAIN, 0.4, plain_follows),
         Property("temperature sharpens and flattens", 0.5, temperature_follows),
         Property("top_k keeps the k best", 0.5, top_k_follows),
-        Property("the generator decides", 0.25, generator_decides, needs=(PLAIN,)),
+        Property("the generator determines the draw", 0.25, generator_decides, needs=(PLAIN,)),
         Property(
             "it returns an int, leaves the logits alone, and works without a generator",
             0.35,
@@ -254,90 +254,90 @@ exercise = Check(
     misconceptions=(
         Misconception(
             "changes-its-input",
-            "Your function changes the logits it is given.",
-            "Work on a copy: logits = logits / temperature makes a new tensor, /= does not.",
+            "Your function changes the logits that it is given.",
+            "Work on a copy: dividing with / makes a new tensor, dividing with /= does not.",
             input_changed,
             beside=True,
         ),
         Misconception(
             "always-the-best",
-            "It always returns the most probable token: nothing is drawn.",
-            "argmax is greedy decoding. Draw with torch.multinomial.",
+            "It always returns the most likely token: nothing is drawn.",
+            "Taking the largest is greedy decoding. Draw with torch.multinomial.",
             everywhere("always-the-best"),
         ),
         Misconception(
             "all-alike",
-            "All tokens come equally often: the logits have no effect.",
+            "All tokens come up equally often: the logits have no effect.",
             "Draw with the probabilities softmax(logits / temperature).",
             everywhere("all-alike"),
         ),
         Misconception(
             "softmax-twice",
-            "The softmax is taken twice, which makes the tokens almost alike.",
-            "torch.multinomial wants probabilities; Categorical(logits=...) wants logits.",
+            "The softmax is applied twice, which makes the probabilities almost equal.",
+            "torch.multinomial expects probabilities; Categorical(logits=...) expects logits.",
         ),
         Misconception(
             "temperature-ignored",
             "The temperature has no effect.",
-            "Divide the logits before the softmax: probabilities divided by a constant are drawn "
-            "as if nothing had happened.",
+            "Divide the logits before the softmax. Dividing probabilities by a constant does not "
+            "change the draw.",
         ),
         Misconception(
             "temperature-multiplied",
-            "The logits are multiplied by the temperature; they should be divided.",
-            "A high temperature should make the tokens more alike.",
+            "The logits are multiplied by the temperature; they should be divided by it.",
+            "A high temperature should make the probabilities more equal.",
         ),
         Misconception(
             "top-k-ranks",
-            "It returns the place among the k best, not the number of the token.",
-            "torch.topk gives values and indices: the place drawn picks one of the indices.",
+            "It returns the rank among the k best, not the number of the token.",
+            "torch.topk gives values and indices; the rank that you draw picks one of the indices.",
         ),
         Misconception(
             "top-k-smallest",
-            "The k least probable tokens are kept.",
+            "The k least likely tokens are kept.",
             "torch.topk gives the largest; argsort starts with the smallest.",
         ),
         Misconception(
             "top-k-uniform",
             "The k best tokens are drawn equally often.",
-            "Among those kept, the softmax still decides.",
+            "Among the tokens kept, the softmax still applies.",
         ),
         Misconception(
             "top-k-masked-with-zero",
-            "The logits that are left out are set to 0; a logit of 0 is not a probability of 0.",
-            "Set them to minus infinity: exp of that is 0.",
+            "The other logits are set to 0, but a logit of 0 is not a probability of 0.",
+            "Set them to minus infinity, whose exponential is 0.",
         ),
         Misconception(
             "top-k-ignored",
             "top_k has no effect: tokens outside the k best are drawn.",
-            "Set the logits of all others to minus infinity.",
+            "Set the logits of all other tokens to minus infinity.",
         ),
         Misconception(
             "top-k-one-fewer",
             "One token too few is kept.",
-            "The k-th best token stays: >= the k-th largest logit, not >.",
+            "The k-th best token should be kept too: compare with >=, not with >.",
         ),
         Misconception(
             "top-k-one-more",
             "One token too many is kept.",
-            "Sorted from the largest, the k-th best is at place k - 1.",
+            "Sorted from the largest, the k-th best is at index k - 1.",
         ),
         Misconception(
             BEYOND_ALL,
             "A top_k larger than the number of tokens raises an error.",
-            "min(top_k, len(logits)) helps.",
+            "There can't be more candidates than tokens.",
         ),
         Misconception(
             "generator-ignored",
-            "The generator has no effect: the same seed gives other tokens.",
-            "Hand `generator` on to the function that draws.",
+            "The generator has no effect: the same seed gives different tokens.",
+            "Pass `generator` on to the function that draws.",
             generator_ignored,
             beside=True,
         ),
         Misconception(
             "returns-a-tensor",
             "It returns a tensor, not an int.",
-            "Add .item() at the end.",
+            "A tensor with one number has .item().",
             returns_a_tensor,
             beside=True,
         ),

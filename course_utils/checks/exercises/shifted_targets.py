@@ -44,7 +44,7 @@ def loss_matches(e: Evidence) -> None:
             e.expected(label)["right/0"],
             got,
             e.tolerance(label),
-            f"The loss should be {e.expected(label)['right/0'][0]:.4f}, and is {got[0]:.4f}.",
+            f"The loss should be {e.expected(label)['right/0'][0]:.4f}, but it is {got[0]:.4f}.",
             "With T tokens there are T - 1 predictions: the logits at 0 predict token 1, and so "
             "on. The logits at the last position have no target.",
         )
@@ -56,21 +56,21 @@ def stays_finite(e: Evidence) -> None:
         e.expected("large")["right/0"],
         got,
         e.tolerance("large"),
-        "With large logits the loss is wrong.",
-        "log(softmax(z)) loses small probabilities; F.cross_entropy and log_softmax do not.",
+        "The loss is wrong when the logits are large.",
+        "log(softmax(z)) loses very small probabilities; F.cross_entropy and log_softmax keep them.",
     )
 
 
 def stays(e: Evidence) -> None:
     stays_and_repeats(e, "main", [(1,)], ["logits"])
     if differ(e.args("main")[1], e.reply("main").arrays["after1"], 0.0):
-        raise Wrong("Your code changes `tokens`.", "Slice them; write nothing into them.")
+        raise Wrong("Your code changes `tokens`.", "Slice them, but write nothing into them.")
     slopes_match(e, "main", ["logits"])
     gradient = e.array("main", "grad0", e.args("main")[0].shape)
     if np.abs(gradient[:, -1]).max() > 1e-12:
         raise Wrong(
-            "The logits at the last position get a gradient, though nothing follows them.",
-            "Leave them out: logits[:, :-1].",
+            "The logits at the last position get a gradient, although no token follows them.",
+            "Leave the last position out.",
         )
 
 
@@ -78,15 +78,15 @@ TELL = {
     "not-shifted": (
         "The logits at t are compared with the token at t itself, which the model has just read.",
         "Compare them with the token at t + 1. (Without the shift the loss falls to zero, and the "
-        "model can write nothing.)",
+        "model can't write anything.)",
     ),
     "shifted-backwards": (
         "The shift goes the wrong way: the logits at t are compared with the token at t - 1.",
-        "logits[:, :-1] and tokens[:, 1:].",
+        "Which logits have a next token, and which tokens have a prediction?",
     ),
     "shifted-by-two": (
         "The logits at t are compared with the token at t + 2.",
-        "Shift once. If the data is shifted already, the loss must not shift again.",
+        "Shift only once. If the data is already shifted, the loss must not shift again.",
     ),
     "rolled": (
         "The last position is compared with the first token of the text.",
@@ -94,31 +94,31 @@ TELL = {
     ),
     "across-texts": (
         "The end of each text is made to predict the start of the next text in the batch.",
-        "Shift first, along the axis of time; then flatten.",
+        "Shift along the time axis first, then flatten.",
     ),
     "last-position-only": (
         "Only the last prediction of each text counts.",
-        "There is a loss at every position: that is what makes a language model learn fast.",
+        "Every position has a loss, which is what makes a language model learn fast.",
     ),
     "sum": (
         "You return the sum of the losses, not their mean.",
-        "The mean over all B (T - 1) predictions.",
+        "Take the mean over all B (T - 1) predictions.",
     ),
     "sum-per-text": (
-        "You add the losses along each text and take the mean over the batch only.",
-        "The mean over all B (T - 1) predictions.",
+        "You add up the losses of each text and take the mean over the batch only.",
+        "Take the mean over all B (T - 1) predictions.",
     ),
     "divided-by-all-tokens": (
-        "You divide by the number of tokens, B T. There are only B (T - 1) predictions.",
-        "The mean over all predictions.",
+        "You divide by the number of tokens, B T, but there are only B (T - 1) predictions.",
+        "Take the mean over all predictions.",
     ),
     "softmax-twice": (
-        "The cross-entropy is given probabilities; it wants logits.",
-        "F.cross_entropy takes the softmax itself.",
+        "The cross-entropy gets probabilities, but it expects logits.",
+        "F.cross_entropy applies the softmax itself.",
     ),
     "bits": (
-        "The loss is in bits (logarithm to base 2).",
-        "Use the natural logarithm here; the notebook converts to bits later.",
+        "The loss is in bits (with the logarithm to base 2).",
+        "Use the natural logarithm here. The notebook converts to bits later.",
     ),
     "sign": (
         "The sign is wrong: this is the mean log-probability.",
@@ -136,7 +136,7 @@ exercise = Check(
     properties=(
         Property(MATCH, 1.25, loss_matches),
         Property("large logits give the right loss too", 0.25, stays_finite, needs=(MATCH,)),
-        Property("gradients flow, inputs stay as they were", 0.5, stays, needs=(MATCH,)),
+        Property("gradients flow, inputs are unchanged", 0.5, stays, needs=(MATCH,)),
     ),
     misconceptions=(
         changes_its_input(),

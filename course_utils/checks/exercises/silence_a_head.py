@@ -17,7 +17,7 @@ SIZES = {  # label: D, num_heads, head
     "last": (10, 2, 1),
     "alone": (4, 1, 0),
 }
-MATCH = "the head's columns of W_O are zero, and all others are as they were"
+MATCH = "the head's columns of W_O are zero, and all others are unchanged"
 
 
 def asks(rng: np.random.Generator) -> list[Ask]:
@@ -37,8 +37,8 @@ def matrix_matches(e: Evidence) -> None:
             e.expected(label)["right/0"],
             e.outputs(label, (D, D))[0],
             e.tolerance(label),
-            "This is not W_O with the head's columns at zero.",
-            "Head h hands its d numbers to the columns h*d to (h+1)*d, with d = D / num_heads.",
+            "This is not W_O with the head's columns set to zero.",
+            "The d numbers of head h meet the columns h*d to (h+1)*d, with d = D / num_heads.",
             ("row", "column"),
         )
 
@@ -50,23 +50,23 @@ def stays(e: Evidence) -> None:
 
 TELL = {
     "rows-not-columns": (
-        "You set rows to zero; they belong to the outputs, not to the head.",
-        "A linear layer computes x @ W_O.T: what comes in meets the columns of W_O.",
+        "You set rows to zero, but rows belong to the outputs, not to the head.",
+        "A linear layer computes x @ W_O.T, so its inputs meet the columns of W_O.",
     ),
     "interleaved": (
         "You set every num_heads-th column to zero, but the columns of a head are side by side.",
         "The heads are joined one after the other: the columns h*d to (h+1)*d.",
     ),
     "next-head": (
-        "This silences the head after the one that was asked for.",
-        "Heads count from 0: head 0 has the columns 0 to d.",
+        "This silences the head after the one you were asked to silence.",
+        "Heads are counted from 0: head 0 has the first d columns.",
     ),
     "num-heads-columns": (
-        "You set num_heads columns to zero; a head has d = D / num_heads of them.",
+        "You set num_heads columns to zero, but a head has d = D / num_heads of them.",
         "Work out d first.",
     ),
     "only-this-head": (
-        "It is the other way round: this head is all that you keep.",
+        "You did the opposite: this head is the only one left.",
         "The columns of this head become zero, the others stay.",
     ),
 }
@@ -81,7 +81,7 @@ exercise = Check(
     asks=asks,
     properties=(
         Property(MATCH, 3, matrix_matches),
-        Property("W_O itself stays as it was, and two calls agree", 1, stays, needs=(MATCH,)),
+        Property("W_O itself is unchanged, and two calls agree", 1, stays, needs=(MATCH,)),
     ),
     misconceptions=(
         changes_its_input(),

@@ -1,4 +1,4 @@
-"""Transformer: words and positions, N encoder layers, N decoder layers, a score for each word."""
+"""Transformer: words and positions, N encoder layers, N decoder layers, a logit for each word."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ SIZES = {  # label: B, S, T, D, num_heads, layers, d_ff, source_size, target_siz
 }
 MAX_LENGTH, DEFAULT_LENGTH = 8, 128
 EQUAL, CAUSAL, PADDING = (
-    "the scores are those of the equations",
-    "no score depends on later target words",
+    "the logits are those of the equations",
+    "no logit depends on later target words",
     "padding in the source changes nothing",
 )
 
@@ -110,10 +110,10 @@ def scores_match(*labels: str):
                 e.expected(label)["right/0"],
                 read(e, label)[0],
                 e.tolerance(label),
-                f"The scores are wrong with norm_first={SIZES[label][-1]}"
+                f"The logits are wrong with norm_first={SIZES[label][-1]}"
                 + (" and a mask." if label == "padded" else "."),
                 "Check encode alone, then decode: embedding times sqrt(d_model), plus positions, "
-                "dropout, the layers in turn, the last norm.",
+                "dropout, the layers in turn, the final norm.",
                 ("target position", "word"),
             )
 
@@ -124,7 +124,7 @@ def causal(e: Evidence) -> None:
     one, other = read(e, "main")[0][:, :2], read(e, "later words")[0][:, :2]
     if differ(one, other, e.tolerance("main")):
         raise Wrong(
-            "The scores of the first two positions change when later target words change.",
+            "The logits of the first two positions change when later target words change.",
             "Give every decoder layer a causal mask: True where s <= t.",
             one[0],
             other[0],
@@ -132,15 +132,15 @@ def causal(e: Evidence) -> None:
         )
     first, second = read(e, "main")[0][:, 3], read(e, "later words")[0][:, 3]
     if not differ(first, second, 1e-6):
-        raise Wrong("The scores do not depend on the target words at all.")
+        raise Wrong("The logits do not depend on the target words at all.")
 
 
 def padding_ignored(e: Evidence) -> None:
     one, other = read(e, "padded")[0], read(e, "other padding")[0]
     if differ(one, other, e.tolerance("padded")):
         raise Wrong(
-            "The scores change when the words under the padding change.",
-            "source_mask[:, None, :] goes to the encoder's attention and to the cross-attention.",
+            "The logits change when the tokens in the padding change.",
+            "The source mask, as [B, 1, S], goes to the encoder's attention and to the cross-attention.",
             one[1],
             other[1],
             ("target position", "word"),
@@ -149,8 +149,8 @@ def padding_ignored(e: Evidence) -> None:
         e.expected("padded")["right/0"],
         one,
         e.tolerance("padded"),
-        "The scores are wrong with a source_mask.",
-        "The mask of the source serves in the encoder and in the cross-attention.",
+        "The logits are wrong with a source_mask.",
+        "The source mask is needed in the encoder and in the cross-attention.",
         ("target position", "word"),
     )
 
@@ -168,7 +168,7 @@ exercise = Check(
         Property(CAUSAL, 0.75, causal),
         Property(PADDING, 0.75, padding_ignored),
         Property(
-            "dropout falls on the sum of words and positions",
+            "dropout applies to the sum of words and positions",
             0.25,
             scores_match("dropped"),
             needs=(EQUAL,),
@@ -190,8 +190,8 @@ exercise = Check(
         dropout_in_evaluation("evaluated"),
         Misconception(
             "no-causal-mask",
-            "The decoder has no causal mask: it sees the words that it should predict.",
-            "Make a lower triangle of True, [T, T], and give it to every decoder layer.",
+            "The decoder has no causal mask: it sees the words it should predict.",
+            "Every decoder layer needs a [T, T] mask that is True on and below the diagonal.",
         ),
         Misconception(
             "causal-mask-one-ahead",
@@ -200,7 +200,7 @@ exercise = Check(
         ),
         Misconception(
             "no-source-positions",
-            "The source has no positions: to the encoder it is a bag of words.",
+            "The source has no positions: the encoder sees it as a bag of words.",
             "Add source_positions to the source's embeddings.",
         ),
         Misconception(
@@ -211,58 +211,58 @@ exercise = Check(
         Misconception(
             "embeddings-not-scaled",
             "The embeddings are not multiplied by sqrt(d_model).",
-            "embedding * sqrt(d_model) + positions.",
+            "The embedding is scaled before the positions are added.",
         ),
         Misconception(
             "positions-scaled-too",
             "The positions are multiplied by sqrt(d_model) as well.",
-            "Only the embedding is: embedding * sqrt(d_model) + positions.",
+            "Only the embedding is scaled.",
         ),
         Misconception(
             "no-final-norms",
-            "Both last norms are missing.",
+            "Both final norms are missing.",
             "encoder_norm after the last encoder layer, decoder_norm after the last decoder layer.",
         ),
         Misconception(
-            "no-encoder-norm", "The encoder_norm is missing.", "It comes after the last layer."
+            "no-encoder-norm", "encoder_norm is missing.", "It comes after the last encoder layer."
         ),
         Misconception(
-            "no-decoder-norm", "The decoder_norm is missing.", "It comes after the last layer."
+            "no-decoder-norm", "decoder_norm is missing.", "It comes after the last decoder layer."
         ),
         Misconception(
             "one-layer-only",
             "Only the first layer of each stack is used.",
-            "for layer in self.encoder_layers: x = layer(x, mask).",
+            "Run through all layers; each reads the output of the one before.",
         ),
         Misconception(
             "layers-not-chained",
-            "Each encoder layer reads the embeddings; only the last one counts.",
-            "x = layer(x, mask): each reads what the one before it made.",
+            "Each encoder layer reads the embeddings, so only the last one counts.",
+            "Each layer should read the output of the one before.",
         ),
         Misconception(
             "decoder-reads-embeddings",
-            "The decoder looks at the source's embeddings, not at the encoder's memory.",
-            "encode returns what the last layer and the norm made.",
+            "The decoder attends to the source's embeddings, not to the encoder's memory.",
+            "encode should return the output of the last layer, after the norm.",
         ),
         Misconception(
             "probabilities",
-            "You return probabilities; the loss wants the scores before the softmax.",
-            "Return self.readout(x) as it is.",
+            "You return probabilities, but the loss needs the logits before the softmax.",
+            "Return the output of the readout as it is.",
         ),
         Misconception(
             "source-mask-ignored",
             "source_mask has no effect: padding is attended to.",
-            "source_mask[:, None, :] goes to the encoder layers and to the cross-attention.",
+            "The mask, as [B, 1, S], goes to the encoder layers and to the cross-attention.",
         ),
         Misconception(
             "encoder-mask-ignored",
             "The encoder attends to padding; only the cross-attention uses source_mask.",
-            "Hand source_mask[:, None, :] to every encoder layer.",
+            "Pass the mask, as [B, 1, S], to every encoder layer.",
         ),
         Misconception(
             "cross-mask-ignored",
-            "The cross-attention looks at padding; only the encoder uses source_mask.",
-            "Hand source_mask[:, None, :] to every decoder layer as memory_mask.",
+            "The cross-attention attends to padding; only the encoder uses source_mask.",
+            "Pass the mask, as [B, 1, S], to every decoder layer as memory_mask.",
         ),
     ),
     choices=(
