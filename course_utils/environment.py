@@ -1,4 +1,4 @@
-"""Looks at the machine a notebook runs on, and says what to do about what is missing."""
+"""Looks at the machine that a notebook runs on, and says what to do about anything missing."""
 
 import importlib
 import platform
@@ -20,7 +20,7 @@ NEEDED = {
 
 
 def environment_check() -> bool:
-    """Print a line for each thing the course needs; True when all of them are there."""
+    """Print one line for each thing that the course needs; True if everything is there."""
     lines = [_python(), *(_package(name, oldest) for name, oldest in NEEDED.items())]
     lines += [_device(), _disk()]
     for fine, line in lines:
@@ -51,7 +51,7 @@ def _is_older(version: str, oldest: str) -> bool:
     try:
         from packaging.version import Version
     except ImportError:
-        return False  # without packaging no version can be compared; its own line says so
+        return False  # without packaging no versions can be compared; its own line says so
     return Version(version) < Version(oldest)
 
 
@@ -59,16 +59,19 @@ def _device() -> tuple[bool, str]:
     try:
         import torch
     except ImportError:
-        return True, "no device to look for without torch"
+        return True, "without torch there is no device to look for"
     if torch.cuda.is_available():
-        return True, f"a GPU: {torch.cuda.get_device_name()}"
+        return True, f"GPU: {torch.cuda.get_device_name()}"
     if getattr(torch.backends, "mps", None) and torch.backends.mps.is_available():
-        return True, "an Apple GPU (MPS)"
-    return True, f"no GPU, {torch.get_num_threads()} CPU thread(s): enough for the quick budget"
+        return True, "GPU: Apple (MPS)"
+    return True, f"no GPU; CPU threads: {torch.get_num_threads()}, enough for the quick budget"
 
 
 def _disk() -> tuple[bool, str]:
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     if free < 0.5:
-        return False, f"only {free:.1f} GB of disk are free here: the course needs half a GB."
-    return True, f"{free:.0f} GB of disk are free"
+        return (
+            False,
+            f"only {free:.1f} GB of disk space is free here: make room for half a gigabyte.",
+        )
+    return True, f"{free:.0f} GB of disk space free"

@@ -1,4 +1,4 @@
-"""What a student calls in a notebook: check an answer, ask whether it is ready, hand in."""
+"""What a student calls in a notebook: check an answer, see whether it is ready, hand in."""
 
 import contextlib
 import inspect
@@ -27,7 +27,7 @@ def check(answer, *, quiet: bool = False):
 
 
 def ready(*exercise_ids: str) -> bool:
-    """Whether the exercises that a cell needs are done; says in a line which one is not."""
+    """Whether the exercises that a cell needs are done; prints which one is not."""
     from course_utils.checks import judge
 
     namespace = sys._getframe(1).f_globals
@@ -37,14 +37,14 @@ def ready(*exercise_ids: str) -> bool:
         if verdict.points == 0:
             title = register.exercise(exercise_id).title
             print(
-                f"This cell needs {title} (exercise {exercise_id}): finish it, then run this again."
+                f"This cell needs {title} (exercise {exercise_id}). Finish that, then run this again."
             )
             return False
     return True
 
 
 def ready_to_submit(notebook: str) -> None:
-    """Which exercises are done, what the visible checks give, and whether the file is in order."""
+    """Show which exercises are done, their points, and whether the saved file is in order."""
     from course_utils import submission
     from course_utils.checks import judge
 
@@ -59,13 +59,13 @@ def ready_to_submit(notebook: str) -> None:
 
 
 def _student(namespace: dict) -> str | None:
-    """The id a student typed, for exercises that give each student numbers of their own."""
+    """The id that a student typed, for exercises that give each student different numbers."""
     given = namespace.get("student_id")
     return given if isinstance(given, str) and given else None
 
 
 def _overwritten(verdict, namespace: dict) -> list[tuple[str, str]]:
-    """Whether a part of an answer that fails has a later cell's value, and which cell's."""
+    """Whether a later cell has overwritten part of an answer that fails, and which cell."""
     from course_utils import submission
 
     if verdict.passed:
@@ -78,7 +78,7 @@ def _overwritten(verdict, namespace: dict) -> list[tuple[str, str]]:
 
 
 def _on_a_gpu(verdict, namespace: dict) -> list[tuple[str, str]]:
-    """A warning if an answer that is right would stop on a GPU."""
+    """A warning if a correct answer would crash on a GPU."""
     from course_utils.checks import devices, judge
 
     if not verdict.passed or register.exercise(verdict.exercise).kind != "code":
@@ -98,8 +98,8 @@ def _locate(answer, namespace: dict) -> tuple[str, dict]:
     entry = register.exercise_defining(name)
     if entry is None:
         raise ValueError(
-            f"No exercise asks for something called {name!r}. "
-            'Give the exercise by its id, as in check("dot-prod-attention").'
+            f"No exercise asks for anything called {name!r}. "
+            'Name the exercise by its id instead, as in check("dot-prod-attention").'
         )
     return entry.id, {**namespace, name: answer}
 

@@ -1,4 +1,4 @@
-"""Parts that a student wrote in an earlier notebook, and what takes their place.
+"""Parts that a student wrote in an earlier notebook, and what replaces them if need be.
 
 A later notebook gets a part by its name, in a setup cell:
 
@@ -12,8 +12,8 @@ and, in a cell that nobody grades, lets students bring their own:
     bring_your_own("MultiHeadAttention")
 
 `MultiHeadAttention(d_model, num_heads)` then builds an instance of the student's class, if that was
-brought and passed its check, and otherwise of a stand-in that wraps PyTorch's. Checks always see the
-stand-ins: what was brought can never cost points, and the grader never runs it.
+brought and passed its check, and otherwise of a stand-in that wraps PyTorch's. Checks always use the
+stand-ins, so what was brought can never cost points, and the grader never runs it.
 
 A new part is an entry in PARTS: the exercise that checks it, and its stand-in.
 """
@@ -53,7 +53,7 @@ PARTS = {
     "positional_encoding": Part(
         "positional-encoding",
         "course_utils.stand_ins:positional_encoding",
-        "random rows, as PyTorch's nn.Embedding has them at first",
+        "random rows, as in a new nn.Embedding",
     ),
 }
 _brought: dict[str, Callable] = {}

@@ -1,6 +1,6 @@
 """A view over all notebooks of a student: what has passed, what is left, and the points so far.
 
-It reads saved files and runs nothing: an exercise has passed if its check, as it is saved, says so.
+It reads saved files and runs nothing: an exercise has passed if its saved check says so.
 """
 
 import html
@@ -21,11 +21,11 @@ COLAB_NOTEBOOKS = DRIVE / "Colab Notebooks"
 RESULT = re.compile(r"\(([\d.]+) of [\d.]+ points\)")
 PASSED = ("passed", "written")
 NOT_FOUND = (
-    "No notebook of the course was found in {places}. Save one there, or give the folder: "
+    "No notebook of the course was found in {places}. Save one there, or name the folder: "
     'progress("path/to/folder").'
 )
 MOUNT = (
-    " In Colab, your saved copies are in your Drive. Let this notebook see it: "
+    " In Colab, your saved copies are in your Drive. Give this notebook access to it: "
     "from google.colab import drive; drive.mount('/content/drive')"
 )
 
@@ -115,7 +115,7 @@ def _checked(exercise: Exercise, answer: dict | None, check: dict | None) -> Don
     if result is None:
         return Done(exercise, "not checked yet")
     if _number(answer) > _number(check):
-        return Done(exercise, "changed since its check: run that again")
+        return Done(exercise, "changed since its check; run the check again")
     points = min(float(result.group(1)), exercise.points)
     state = "passed" if points == exercise.points else "not yet right"
     return Done(exercise, state, points)
@@ -162,7 +162,9 @@ def _headline(work: Sequence[Work]) -> str:
     total = sum(one.points for one in work)
     written = sum(d.exercise.points for one in work for d in one.done if d.state == "written")
     line = f"Your course: {total:g} of {_possible(work):g} points on the visible checks"
-    return line + (f", and {written:g} in answers for a person to read." if written else ".")
+    return line + (
+        f", and {written:g} in written answers, which a person reads." if written else "."
+    )
 
 
 def _as_text(work: Sequence[Work]) -> str:

@@ -1,4 +1,4 @@
-"""What takes the place of small parts that a student did not bring: PyTorch's own, wrapped."""
+"""What replaces small parts that a student did not bring: PyTorch's own, wrapped."""
 
 import functools
 from collections.abc import Callable

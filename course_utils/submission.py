@@ -21,7 +21,7 @@ from course_utils.register import Exercise
 ANSWER_STUB = "*Write your answer here.*"
 CHECKLISTS = Path(__file__).with_name("written.toml")
 FEWEST_WORDS = 3
-IN_ORDER = "The saved file is in order. Hidden checks use other numbers and decide the grade."
+IN_ORDER = "The saved file is in order. Hidden checks with different numbers decide the grade."
 UNREAD = (
     "The file cannot be read from here{where}. Save it (Ctrl+S), download it, and check "
     "yourself that it contains every answer, including the written ones."
@@ -128,8 +128,8 @@ def overwritten(exercise: Exercise, history: list[str]) -> Iterator[str]:
             line = defined_in(history[number]).get(name)
             if line is not None:
                 yield (
-                    f"`{name}` got another value in cell [{number}]: `{line[:80]}`. Use another "
-                    "name there, and run the cell of your answer again."
+                    f"Cell [{number}] gave `{name}` another value: `{line[:80]}`. Use a different "
+                    "name there, and run the cell with your answer again."
                 )
                 break
 
@@ -160,7 +160,7 @@ def problems(notebook: str, file: SavedFile, history: list[str]) -> list[str]:
         source = None if file.content is None else cell_of(file.content, exercise.id)
         if file.content is not None and source is None:
             found.append(
-                f"The cell of {exercise.title} is missing or has lost its tag: copy your answer "
+                f"The cell for {exercise.title} is missing or has lost its tag. Copy your answer "
                 "into a fresh copy of the notebook."
             )
         if exercise.checked:
@@ -172,16 +172,16 @@ def _problems_of_code(exercise: Exercise, source: str | None, history: list[str]
     number = answer_cell(exercise, history)
     if source is not None and number is not None and history[number].strip() != source.strip():
         yield (
-            f"{exercise.title} is saved in another form than the one that you ran last, in cell "
-            f"[{number}]. Save the notebook (Ctrl+S); if the saved one is newer, run its cell again."
+            f"The saved {exercise.title} is not what you ran last, in cell [{number}]. Save the notebook "
+            "(Ctrl+S). If the saved version is the newer one, run its cell again."
         )
     for sentence in overwritten(exercise, history):
         yield f"{exercise.title}: {sentence}"
     written = source if source is not None else (history[number] if number else "")
     for package in packages.not_available(written):
         yield (
-            f"{exercise.title} imports {package}, which the grader does not have. Do without it, "
-            "or ask whether it can be installed."
+            f"{exercise.title} imports {package}, which the grader does not have. Do without it, or ask "
+            "whether it can be installed."
         )
 
 

@@ -40,16 +40,17 @@ def test_without_anything_pasted_pytorchs_own_is_used(capsys):
     assert isinstance(names[ATTENTION](8, 2), nn.MultiheadAttention)
     said = capsys.readouterr().out
     assert (
-        said == "MultiHeadAttention: PyTorch's nn.MultiheadAttention, because nothing was pasted.\n"
+        said
+        == "MultiHeadAttention: using PyTorch's nn.MultiheadAttention, because you pasted nothing.\n"
     )
 
 
 def test_a_right_class_is_used_and_the_notebook_says_so(capsys):
     names = notebook(RIGHT)
     assert set(dict(names[ATTENTION](8, 2).named_children())) == {"W_Q", "W_K", "W_V", "W_O"}
-    assert "yours. It passes the check of notebook 05." in capsys.readouterr().out
+    assert "using yours. It passes its check from notebook 05." in capsys.readouterr().out
     exec(f"bring_your_own({ATTENTION!r})", names)
-    assert capsys.readouterr().out == "MultiHeadAttention: yours.\n"
+    assert capsys.readouterr().out == "MultiHeadAttention: using yours.\n"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_right_class_is_used_and_the_notebook_says_so(capsys):
 def test_a_wrong_class_is_not_used_and_what_is_wrong_is_said(pasted, named, capsys):
     names = notebook(pasted)
     said = capsys.readouterr().out
-    assert "yours is not right yet, so PyTorch's nn.MultiheadAttention is used." in said
+    assert "yours is not right yet, so this uses PyTorch's nn.MultiheadAttention." in said
     assert named in said
     assert isinstance(names[ATTENTION](8, 2), nn.MultiheadAttention)
 

@@ -63,7 +63,7 @@ def test_an_answer_that_was_run_after_its_check_has_to_be_checked_again(tmp_path
     nbformat.write(notebook, path)
     progress(tmp_path)
     said = capsys.readouterr().out
-    assert "weighted_average (changed since its check: run that again)" in said
+    assert "weighted_average (changed since its check; run the check again)" in said
     assert "0 of 2 done, 0 of 2 points" in said
 
 
@@ -74,7 +74,7 @@ def test_written_answers_count_for_the_person_who_reads_them(tmp_path, capsys):
     nbformat.write(notebook, path)
     progress(tmp_path)
     said = capsys.readouterr().out
-    assert "and 1 in answers for a person to read." in said
+    assert "and 1 in written answers, which a person reads." in said
     assert "DotProdAttention (not checked yet)" in said and "reversal map" not in said
 
 

@@ -46,7 +46,7 @@ def test_an_answer_that_a_scratch_cell_overwrites_is_said_with_the_line():
     answer = "Q = 1\nP = [[1, 2]]\nZ = 5"
     history = ["", answer, "print(P)", "for P in range(3):\n    pass", "x = 1"]
     (sentence,) = submission.overwritten(NUMBERS, history)
-    assert sentence.startswith("`P` got another value in cell [3]: `for P in range(3):`.")
+    assert sentence.startswith("Cell [3] gave `P` another value: `for P in range(3):`.")
     assert list(submission.overwritten(NUMBERS, [*history, answer])) == []
 
 
@@ -64,9 +64,7 @@ def test_names_inside_functions_are_not_the_answers():
 def test_a_failing_check_says_what_was_overwritten(capsys):
     namespace: dict = {"check": notebook.check, "In": ["", ANSWER, "weighted_average = 3"]}
     exec("weighted_average = 3\ncheck('weighted-average')", namespace)
-    assert (
-        "Overwritten: `weighted_average` got another value in cell [2]" in capsys.readouterr().out
-    )
+    assert "Overwritten: Cell [2] gave `weighted_average` another value" in capsys.readouterr().out
 
 
 def test_a_package_that_the_grader_does_not_have_is_named():
