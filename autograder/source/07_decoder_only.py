@@ -12,10 +12,10 @@
 # **{{minutes}} · {{points}}**
 #
 # After this notebook you can
-# - build and train a decoder-only language model, GPT-2's shape, from your own parts,
-# - write text with temperature, top-k and a key-value cache,
-# - load real weights, find a head by what it does, and measure what it is for,
-# - say what an RNN, a transformer and a state-space model cost, and what each can keep,
+# - build and train a decoder-only language model with the shape of GPT-2, from your own parts,
+# - write text with a temperature, top-k and a key-value cache,
+# - load trained parameters, find heads by what they do, and measure what each is for,
+# - say what an RNN, a transformer and a state-space model cost, and how much each can keep,
 # - tell a readable attention map from an explanation.
 
 # %% tags=["setup"]
@@ -30,27 +30,23 @@ MultiHeadAttention = own.part("MultiHeadAttention")
 # %% [markdown]
 # ### Bring your own
 #
-# Paste your `MultiHeadAttention` of notebook 05 into this cell, above its last line, and run it. If it
-# passes its check, the language model of this notebook is made of it; otherwise PyTorch's takes its
-# place. Nothing here is graded, and no later check depends on it.
+# Paste your `MultiHeadAttention` from notebook 05 into this cell, above its last line, and run it. If it
+# passes its check, the language model of this notebook is built with it. Otherwise PyTorch's version is
+# used. Nothing in this cell is graded, and no later check depends on it.
 
 # %%
-# Paste here.
+# Paste your class here.
 
 bring_your_own("MultiHeadAttention")
-
-# %%
-from IPython.display import display
 
 # %% [markdown]
 # ## 1 From encoder-decoder to decoder-only
 #
-# The transformer of notebook 06 has three attentions:
-# the encoder looks at the source, the decoder looks at its own past, and cross-attention looks
-# from the target at the source.
+# The transformer of notebook 06 uses attention in three places. The encoder looks at the source, the
+# decoder looks at its own past, and cross-attention looks from the target at the source.
 #
-# Now write source and target behind each other, as one sequence.
-# Then the three attentions are three blocks of one square table:
+# Now write source and target one after the other, as a single sequence. The three attentions become three
+# blocks of one square table:
 
 # %%
 from course_utils.figures.joined_masks import draw_masks
@@ -60,23 +56,24 @@ target_words = ["<s>", "the", "dog", "sleeps"]
 draw_masks(source_words, target_words)
 
 # %% [markdown]
-# A **decoder-only** model keeps one stack of layers and one mask. Cross-attention is gone: it has
-# become the lower left block. There are two ways to treat the source block, upper left:
-# - **causal** throughout: each word sees only itself and what comes before it (middle);
-# - a **two-way source**: source words see each other in both directions (right).
+# A **decoder-only** model keeps one stack of layers and one mask. Cross-attention has become the lower
+# left block of the table. The source block, at the upper left, can be treated in two ways:
+# - **causal** throughout: each word sees only itself and the words before it (middle);
+# - with a **two-way source**: source words see each other in both directions (right).
 #
-# The right table allows exactly what the left one allows. Three things differ from an encoder-decoder:
-# - **which layer is read**: cross-attention, in every layer of a decoder, reads the encoder's *last*
-#   layer, which has finished reading. In the joined stack, layer $n$ of the target reads the source as it
-#   enters layer $n$;
-# - source and target share their parameters;
-# - one softmax covers both.
+# The right-hand table allows exactly what the left-hand one allows. Yet three things differ from an
+# encoder-decoder:
+# - **Which layer is read.** Cross-attention, in every decoder layer, reads the encoder's *last* layer,
+#   which has finished reading the source. In the joined stack, layer $n$ of the target reads the source
+#   as it enters layer $n$.
+# - Source and target share all parameters.
+# - A single softmax covers both.
 
 # %% [markdown]
 # ### The mask, first as a loop
 #
-# Row `i` may look at column `j` if `j` is not later. With a two-way source of `S` words, the
-# source block opens:
+# Row `i` may look at column `j` unless `j` comes later. With a two-way source of `S` words, the source
+# block is open as well:
 
 # %%
 S, T = len(source_words), len(target_words)
@@ -89,29 +86,29 @@ for i in range(L):
 mask.int()
 
 # %% [markdown]
-# `True` is where attention is allowed. Elsewhere the score becomes minus infinity, and so the
-# weight 0. The model of this notebook makes the same mask without a loop:
+# `True` marks where attention is allowed. Everywhere else the score becomes minus infinity, and the
+# weight is therefore 0. The models of this notebook make the same mask without a loop:
 
 # %%
 from course_utils.language_model import joined_mask
 
-print("the same mask:", torch.equal(joined_mask(L, prefix=S), mask))
+print("the masks are equal:", torch.equal(joined_mask(L, prefix=S), mask))
 
 # %% [markdown]
 # ## 2 A language model, built by you
 #
-# A language model predicts the next token of any text. Ours has the shape of GPT-2
-# [@radford2019], and you know every part of it:
+# A language model predicts the next token of any text. Ours has the shape of GPT-2 [@radford2019], and you
+# already know every part of it:
 #
-# 1. **embedding**: a vector for each token, plus a vector for each position, both learned;
-# 2. **causal layers**: attention to oneself and the past, then a feed-forward network. Each part
-#    reads a *normalised* $x$, and what it finds is added to $x$ itself (pre-norm, notebook 06):
+# 1. **embedding**: one vector for each token plus one for each position, both learned;
+# 2. **causal layers**: attention to the past and to oneself, then a feed-forward network. Each of the two
+#    reads a *normalised* $x$, and its output is added to $x$ itself (norm first, as in notebook 06):
 #    $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad x \leftarrow x + \mathrm{feed}(\mathrm{norm}_2(x))$$
-# 3. a **last norm**;
-# 4. the **readout**: one logit per token. It is *tied*: the logit of a token is the dot product of $x$
-#    with that token's embedding. No new parameters.
+# 3. a **final norm**;
+# 4. the **readout**: one logit per token. It is *tied*: the logit of a token is the dot product of $x$ and
+#    that token's embedding, so there are no new parameters.
 #
-# The feed-forward network has a GELU, a ReLU with a soft corner, in the form that GPT-2 uses:
+# The feed-forward network uses a GELU, which is a ReLU with a rounded corner, in the form that GPT-2 has:
 
 # %%
 z = torch.linspace(-3, 3, 7)
@@ -122,7 +119,7 @@ print("  GELU", *(f"{v:6.2f}" for v in nn.functional.gelu(z, approximate="tanh")
 # %% [markdown]
 # ### The tied readout, first as a loop
 #
-# `table` is the embedding of five tokens. A position's vector `x` is compared with each row:
+# `table` holds the embeddings of five tokens. The vector `x` of a position is compared with every row:
 
 # %%
 torch.manual_seed(0)
@@ -132,29 +129,29 @@ for b in range(2):
     for t in range(3):
         for token in range(5):
             logits[b, t, token] = sum(x[b, t, i] * table[token, i] for i in range(4))
-print("the same:", torch.allclose(logits, x @ table.T, atol=1e-6))
+print("the loop and x @ table.T agree:", torch.allclose(logits, x @ table.T, atol=1e-6))
 
 # %% [markdown]
 # ### Exercise: `CausalLayer` and `DecoderOnly`
 #
 # {{exercise decoder-only-model}}
 #
-# Both `__init__` are given; keep the names, so that weights can be loaded later. Write the two
-# `forward`:
-# - `CausalLayer.forward(x)`: `x` is `[B, T, D]`. Pre-norm, as above. `self.attention(query, key,
-#   value, mask)` returns the output first; the mask is `[T, T]`, True where position `t` may see `s`.
-# - `DecoderOnly.forward(tokens, first=0)`: `tokens` is `[B, T]`, the result `[B, T, vocab_size]`.
-#   The first token is at position `first`, the next at `first + 1`, and so on. (You need this in
-#   section 5, where a text goes on from what is already known.) When a position would be
-#   `max_length` or more, raise a `ValueError` that names how many positions are needed,
-#   `first + T`, and how many there are.
+# Both `__init__` are given. Keep the names, so that trained parameters can be loaded later. Write the two
+# `forward` methods:
+# - `CausalLayer.forward(x)`: `x` is `[B, T, D]`, and the norms come first, as above.
+#   `self.attention(query, key, value, mask)` returns the output first. The mask is `[T, T]`, True where
+#   position `t` may see position `s`.
+# - `DecoderOnly.forward(tokens, first=0)`: `tokens` is `[B, T]`, and the result is `[B, T, vocab_size]`. The
+#   first token is at position `first`, the next at `first + 1`, and so on. (Section 5 needs this, because
+#   there a text continues from what is already known.) If a position would be `max_length` or more, raise a
+#   `ValueError` that says how many positions are needed, `first + T`, and how many there are.
 #
-# The embedding is *not* multiplied by $\sqrt{D}$ here, unlike in notebook 06.
+# Unlike in notebook 06, the embedding is *not* multiplied by $\sqrt{D}$.
 
 
 # %% nbgrader={"grade_id": "decoder-only-model", "solution": true}
 class CausalLayer(nn.Module):
-    """x + attention(norm1(x)), then + feed_forward(norm2(x)); no position sees a later one."""
+    """x + attention(norm1(x)), then x + feed_forward(norm2(x)); no position sees a later one."""
 
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()
@@ -176,7 +173,7 @@ class CausalLayer(nn.Module):
 
 
 class DecoderOnly(nn.Module):
-    """Tokens [B, T] to the logits of each next token [B, T, vocab_size], in GPT-2's shape."""
+    """Tokens [B, T] to the logits of each next token [B, T, vocab_size], with GPT-2's shape."""
 
     def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, max_length):
         super().__init__()
@@ -222,18 +219,18 @@ result.points
 # | `p r i` | `n` |
 # | `p r i n` | `t` |
 #
-# So the logits at position $t$ are compared with the token at $t + 1$. Getting this **shift** wrong is
-# the most famous bug of language models, and it hides well. Compare them with the token at $t$, which
-# the model has just read, and the loss falls to almost zero: the model learns to copy its input,
-# and can write nothing.
+# So the logits at position $t$ are compared with the token at $t + 1$. Forgetting this **shift** is a classic
+# bug that hides well. If you compare them with the token at $t$, which the model has just read, the loss
+# falls almost to zero: the model learns to copy its input, and can't write anything.
 
 # %% [markdown]
 # ### Exercise: `next_token_loss`
 #
 # {{exercise shifted-targets}}
 #
-# `logits` is `[B, T, V]`, `tokens` is `[B, T]`: what went into the model. Return the mean
-# cross-entropy (natural logarithm) over all `B * (T - 1)` predictions, as a scalar tensor. As a loop:
+# `logits` is `[B, T, V]`, and `tokens`, `[B, T]`, is what went into the model. Return the mean
+# cross-entropy (with the natural logarithm) over all `B * (T - 1)` predictions, as a scalar tensor. As a
+# loop:
 #
 # ```python
 # losses = []
@@ -244,12 +241,12 @@ result.points
 # return torch.stack(losses).mean()
 # ```
 #
-# Write it without loops. `F.cross_entropy` wants `[N, V]` and `[N]`, or `[B, V, T]` and `[B, T]`.
+# Write it without loops. `F.cross_entropy` accepts `[N, V]` with `[N]`, or `[B, V, T]` with `[B, T]`.
 
 
 # %% nbgrader={"grade_id": "shifted-targets", "solution": true}
 def next_token_loss(logits, tokens):
-    """Mean cross-entropy of the logits at t and the token at t + 1."""
+    """Mean cross-entropy between the logits at t and the token at t + 1."""
     ### BEGIN SOLUTION
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
     ### END SOLUTION
@@ -265,11 +262,11 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3 Trained on text that you have already
+# ## 3 Training on text that you already have
 #
-# The source of Python's standard library is on your machine: a few million bytes of real text. A
-# token is one **byte**, so there are 256 of them, and no vocabulary to build. A few files are held
-# out, by name.
+# The source code of Python's standard library is on your machine: a few million bytes of real text. Each
+# **byte** is a token, so there are 256 of them and no vocabulary to build. A few files, chosen by name, are
+# held out.
 
 # %%
 from course_utils.language_model import BYTE_RECIPES, standard_library
@@ -280,35 +277,37 @@ print(texts.note)
 print(texts.held_out[:300].decode(errors="replace"))
 
 # %% [markdown]
-# How good is a model? The loss of a byte, as a logarithm to base 2, is the number of **bits** needed
-# to store that byte with the model's help. So every language model is a compressor, and can be compared
-# with one. Two rivals:
-# - **bigram**: a table that counts which byte follows which. It knows one byte of context;
+# How good is a model? The loss of a byte, with the logarithm to base 2, is the number of **bits** needed to
+# store that byte with the model's help. Every language model is thus a compressor, and can be compared with
+# other compressors. There are two rivals:
+# - **bigram**: a table that counts which byte follows which. Its context is a single byte.
 # - **gzip**: it finds repetitions in the last 32,768 bytes. It has learned nothing in advance.
 #
-# And guessing among 256 bytes costs 8 bits.
+# Guessing among 256 bytes costs 8 bits.
 
 # %%
 from course_utils.language_model import bigram_bits, gzip_bits
 
+asked = texts.held_out[:4_000] if budget == "smoke" else texts.held_out
 bits = {
     "guessing": 8.0,
-    "bigram": bigram_bits(texts.train, texts.held_out),
-    "gzip": gzip_bits(texts.held_out),
+    "bigram": bigram_bits(texts.train, asked),
+    "gzip": gzip_bits(asked),
 }
 for name, value in bits.items():
     print(f"{name:>10}: {value:.2f} bits per byte")
 
 # %% [markdown]
-# **Before you train**: who will win? Your model has a million parameters and minutes of training;
-# it reads 128 bytes at a time. gzip looks back 32,768 bytes, and source code repeats itself.
+# **Before you train**: who will win? In the quick budget your model has just under a million parameters,
+# minutes of training, and reads 128 bytes at a time. gzip looks back 32,768 bytes, and source code repeats
+# itself.
 
 # %%
 from course_utils.widgets import predict
 
 bet = predict(
     "bits-per-byte",
-    "Fewest bits per byte on the held-out files, after the quick budget?",
+    "Which needs the fewest bits per byte on the held-out files, after the quick budget?",
     ["bigram", "gzip", "your model"],
 )
 bet
@@ -333,8 +332,7 @@ if built:
 from course_utils.language_model import bits_per_byte
 
 if built:
-    some = texts.held_out[: {"smoke": 4_000, "quick": 60_000, "full": None}[budget]]
-    bits["your model"] = bits_per_byte(model.cpu(), some, byte_recipe.context)
+    bits["your model"] = bits_per_byte(model.cpu(), asked, byte_recipe.context)
     for name, value in sorted(bits.items(), key=lambda item: -item[1]):
         print(f"{name:>10}: {value:.2f} bits per byte")
 
@@ -342,17 +340,17 @@ if built:
 if built and budget != "smoke":
     display(bet.reveal(min(bits, key=bits.get)))
 elif built:
-    print("A smoke run is far too short to decide a bet: see the figures below.")
+    print("A smoke run is far too short to decide the bet. Section 6 has a model trained for longer.")
 
 # %% [markdown]
 # ## 4 Choosing the next token
 #
-# The model gives scores, the *logits*. **Greedy** takes the largest. To get variety, we *draw*.
-# The **temperature** $\tau$ says how boldly:
+# The model gives *logits*. **Greedy** decoding takes the largest. For more variety we *draw* a token at
+# random, and the **temperature** $\tau$ sets how adventurous the draw is:
 #
 # $$p_i = \frac{\exp(z_i / \tau)}{\sum_j \exp(z_j / \tau)}$$
 #
-# With numbers: three logits, by hand.
+# Here are the numbers for three logits:
 
 # %%
 logits = torch.tensor([2.0, 1.0, 0.0])
@@ -361,10 +359,10 @@ for temperature in (0.5, 1.0, 2.0):
     print(temperature, [f"{float(power / sum(powers)):.3f}" for power in powers])
 
 # %% [markdown]
-# A low temperature sharpens, a high one flattens. At $\tau \to 0$ drawing becomes greedy.
+# A low temperature sharpens the distribution, a high one flattens it. As $\tau \to 0$, drawing becomes greedy.
 #
-# Even unlikely tokens are drawn now and then, and there are many of them. **Top-k** leaves only the
-# `k` largest logits in the game; all others get probability 0.
+# Each unlikely token is rarely drawn, but there are many of them. **Top-k** keeps only the `k` largest
+# logits; all other tokens get probability 0. These are your model's five best after `__init__(sel`:
 
 
 # %%
@@ -382,15 +380,15 @@ if built:
 #
 # {{exercise sample-next}}
 #
-# `logits` has the shape `[V]`. Draw one token from $\mathrm{softmax}(z / \tau)$ and return its
-# number as an `int`. With `top_k`, draw among the `top_k` largest logits only (among all, if there
-# are fewer). Where equal logits tie for the last place, any choice among them is right. Randomness comes from `generator`, so that it can be repeated;
-# `torch.multinomial` takes one. Leave `logits` as they are.
+# `logits` has the shape `[V]`. Draw one token from $\mathrm{softmax}(z / \tau)$ and return its number as an
+# `int`. With `top_k`, draw only among the `top_k` largest logits, or among all of them if there are fewer. If
+# equal logits tie for the last place, any choice among them is right. Take the randomness from `generator`,
+# so that the draw can be repeated; `torch.multinomial` accepts one. Leave `logits` unchanged.
 
 
 # %% nbgrader={"grade_id": "sample-next", "solution": true}
 def sample_next(logits, temperature=1.0, top_k=None, generator=None):
-    """Draw a token with the probabilities softmax(logits / temperature), among the top_k best."""
+    """Draw a token from softmax(logits / temperature), among the top_k best."""
     ### BEGIN SOLUTION
     scores = logits / temperature
     if top_k is not None and top_k < len(scores):
@@ -411,11 +409,11 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The check is fair although your function is random: it draws many times, counts, and asks whether
-# such counts can come from the right probabilities. A right answer fails by chance less than once
-# in $10^9$ checks.
+# How can the check be fair when your function is random? It draws many times, counts, and asks whether such
+# counts can come from the right probabilities. A correct answer fails by chance less than once in $10^9$
+# checks.
 #
-# Now your model goes on from a few bytes, from cold to hot:
+# Now let your model continue from a few bytes, from cold to hot:
 
 # %%
 from course_utils.language_model import write_text
@@ -431,17 +429,17 @@ if built and ready("sample-next"):
         print(write_text(model, "def main(", 200, draw))
 
 # %% [markdown]
-# Cold text repeats itself; hot text is noise. In between, it looks like Python: indentation, brackets
-# that close, names that come back. It means nothing: the model has learned what source code looks like,
-# byte by byte, in minutes.
+# Once the model is trained, cold text repeats itself and hot text is noise. In between it looks like Python,
+# with indentation, closing brackets and names that come back. But it means nothing: in a few minutes, the
+# model has learned only what source code looks like, byte by byte.
 
 # %% [markdown]
 # ## 5 The key-value cache
 #
-# To write one more token, the loop above runs the whole stack over *all* tokens again. Most of that
-# work has been done before. With a causal mask an earlier position never sees a later one, so
-# nothing about it changes. Let us see it (PyTorch wants `True` where attention is *not* allowed, so
-# `~` inverts the mask):
+# To write one more token, the loop above runs the whole stack over *all* tokens again, although most of that
+# work has been done before. With a causal mask an earlier position never sees a later one, so nothing about
+# it changes. The next cell shows this. (PyTorch expects `True` where attention is *not* allowed, so `~`
+# inverts the mask.)
 
 # %%
 torch.manual_seed(0)
@@ -452,19 +450,19 @@ x = torch.randn(1, 6, D)
 with torch.no_grad():
     five, _ = attention(x[:, :5], x[:, :5], x[:, :5], attn_mask=~joined_mask(5))
     six, _ = attention(x, x, x, attn_mask=~joined_mask(6))
-print("the first five positions agree:", torch.allclose(five, six[:, :5], atol=1e-6))
+print("the first five outputs agree:", torch.allclose(five, six[:, :5], atol=1e-6))
 
 # %% [markdown]
-# So what does the new position need? Its own **query**; and the **keys** and **values** of all
-# positions up to itself. The old keys and values are the same as last time: keep them.
+# So what does the new position need? Its own **query**, and the **keys** and **values** of all positions up to
+# itself. The old keys and values are the same as last time, so we keep them.
 #
 # | | work for token $t$ | kept |
 # | --- | --- | --- |
 # | without cache | all of $1 \dots t$ through every layer | nothing |
-# | with cache | one position through every layer; one query against $t$ keys | $t$ keys and $t$ values per layer |
+# | with cache | one position through every layer, and one query against $t$ keys | $t$ keys and $t$ values per layer |
 
 # %% [markdown]
-# As a loop, for one head and one position at a time. `keys` and `values` grow by one row per step:
+# Here it is as a loop, for one head and one position at a time. `keys` and `values` grow by one row per step:
 
 # %%
 W_Q, W_K, W_V = (torch.randn(D, D) / D**0.5 for _ in range(3))
@@ -479,26 +477,27 @@ for t in range(6):
     outputs.append(sum(weight * value for weight, value in zip(weights, values)))
 
 # %% [markdown]
-# No mask was needed: what is not there yet cannot be seen. In one go, with a mask, it is the same:
+# No mask was needed, because nothing can look at what does not exist yet. Computing everything at once, with a
+# mask, gives the same:
 
 # %%
 scores = (x[0] @ W_Q) @ (x[0] @ W_K).T / D**0.5
 scores = scores.masked_fill(~joined_mask(6), float("-inf"))
 at_once = torch.softmax(scores, dim=-1) @ (x[0] @ W_V)
-print("the same:", torch.allclose(torch.stack(outputs), at_once, atol=1e-5))
+print("loop and mask agree:", torch.allclose(torch.stack(outputs), at_once, atol=1e-5))
 
 # %% [markdown]
 # ### Exercise: `CachedSelfAttention`
 #
 # {{exercise cached-self-attention}}
 #
-# Causal self-attention with several heads that remembers. `forward(x)` gets `T` **new** positions,
-# `[B, T, D]`, and returns their outputs, `[B, T, D]`. They attend to everything that came in
-# earlier calls, to each other's past, and to themselves. `reset()` forgets it all.
-# - Keep keys and values, not inputs: each position is projected once.
+# Write causal self-attention with several heads that remembers earlier calls. `forward(x)` gets `T` **new**
+# positions, `[B, T, D]`, and returns their outputs, `[B, T, D]`. Each new position attends to everything from
+# earlier calls, to the new positions before it, and to itself. `reset()` makes the module forget.
+# - Keep keys and values rather than inputs, so that each position is projected only once.
 # - Scale by $\sqrt{D / \mathtt{num\_heads}}$. The last step is `W_O`.
-# - A call may bring several positions although others are kept: with `S` old keys, new position
-#   `i` may see the first `S + i + 1`. So the mask has `T` rows and `S + T` columns.
+# - A call may bring several positions even if others have been kept. With `S` old keys, new position `i` may
+#   see the first `S + i + 1`, so the mask has `T` rows and `S + T` columns.
 
 
 # %% nbgrader={"grade_id": "cached-self-attention", "solution": true}
@@ -555,11 +554,11 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### The same text, for less
+# ### The same text, for less work
 #
-# Your module takes the place of the attention in your model, with its weights. A new token now comes
-# alone, so the model can't know from its input where in the text it is: that is what `first` is for.
-# Both ways must write the same:
+# Your module now replaces the attention in your model and takes over its parameters. Since a new token
+# arrives alone, the model can't tell from its input how far the text has got; that is what `first` is for.
+# Both ways must write the same text:
 
 # %%
 from course_utils.language_model import write
@@ -573,8 +572,8 @@ if built and ready("cached-self-attention"):
     print(bytes(cached.words).decode(errors="replace"))
 
 # %% [markdown]
-# And the other famous bug: what if the positions start again at 0 with every call? Keys and values are
-# right, nothing raises an error, and the text falls apart:
+# Here is another classic bug. What if the positions start again at 0 with every call? The keys and values
+# are kept properly, no error is raised, and the text falls apart:
 
 # %%
 from course_utils.language_model import with_cache
@@ -589,8 +588,8 @@ if built and ready("cached-self-attention"):
     print(bytes(text).decode(errors="replace"))
 
 # %% [markdown]
-# What does a step cost? A larger model, untrained (time does not depend on what it knows), goes on
-# from 64 tokens by 256 more, both ways. (quick: about {{given:15 seconds}})
+# What does a step cost? A larger model continues from 64 tokens with 256 more, both ways. It is untrained,
+# since time does not depend on what a model knows. (quick: about {{given:15 seconds}})
 
 # %%
 count = {"smoke": 48, "quick": 256, "full": 256}[budget]
@@ -599,14 +598,13 @@ if built and ready("cached-self-attention"):
     large = DecoderOnly(1000, 256, 8, 4, 1024, max_length=64 + count)
     start_small(large)
     start = torch.randint(1000, (1, 64))
-    write(large, start, 4, attention=CachedSelfAttention)  # the first calls are always slow
+    write(large, start, 4, attention=CachedSelfAttention)  # first calls are slow, so not timed
     without = write(large, start, count)
     cached = write(large, start, count, attention=CachedSelfAttention)
     total_without, total_cached = sum(without.seconds), sum(cached.seconds)
     print("the same tokens:", without.words == cached.words)
-    print(
-        f"without {total_without:.2f} s, with {total_cached:.2f} s: {total_without / total_cached:.1f} times"
-    )
+    print(f"without cache {total_without:.2f} s, with cache {total_cached:.2f} s:", end=" ")
+    print(f"{total_without / total_cached:.1f} times as fast")
 
 # %%
 from course_utils.language_model import draw_steps
@@ -617,19 +615,19 @@ if built and ready("cached-self-attention"):
     print(picture.words)
 
 # %% [markdown]
-# Without a cache, token $t$ costs $t$ positions of work, so $n$ tokens cost about $n^2 / 2$. With it,
-# a token costs one position, plus one query against all the keys kept.
+# Without a cache, token $t$ costs $t$ positions of work, so $n$ tokens cost about $n^2 / 2$. With a cache, a
+# token costs one position plus one query against all the kept keys.
 #
-# The price is memory: a key and a value for each position in each layer. And the cache lives on the
-# causal mask. A two-way source can be kept too, but only once it is complete: a word added to it
-# would change all the keys before it.
+# The price is memory: one key and one value for each position in each layer. The cache also relies on the
+# causal mask. A two-way source can be cached too, but only once it is complete: one more source word would
+# change the keys of all the others from the second layer on.
 
 # %% [markdown]
-# ## 6 Weights that somebody trained
+# ## 6 Parameters that somebody trained
 #
-# A class is a shape; the knowledge is in its weights. The course ships a small model of the kind that you
-# built: two layers, four heads each, trained on the standard library (`benchmarks/byte_model.py` is the
-# command). If your class does what it should, it gives the same logits as ours did:
+# A class defines a shape; what the model knows is in its parameters. The course comes with a small trained
+# model of the kind you built, with two layers of four heads, trained on the standard library. If your class
+# is right, it gives the same logits as ours did:
 
 # %%
 from course_utils.language_model import load_weights, shipped_model
@@ -641,14 +639,16 @@ if built:
     with torch.no_grad():
         logits = small(as_tokens(shipped.text)[None])[0]
     apart = float((logits - shipped.logits).abs().max())
-    print(f"largest difference to the stored logits: {apart:.1e}")
-    some = texts.held_out[:20_000]
-    print(f"{bits_per_byte(small, some, shipped.sizes['max_length']):.2f} bits per byte")
+    print(f"The logits differ from the stored ones by at most {apart:.1e}.")
+    some, context = texts.held_out[:20_000], shipped.sizes["max_length"]
+    print(f"On 20,000 held-out bytes it needs {bits_per_byte(small, some, context):.2f} bits per byte,")
+    print(f"where gzip needs {gzip_bits(some):.2f}.")
 
 # %% [markdown]
 # ### What do its heads do?
 #
-# Eight heads, each a map. Here is a line of code; choose layer by layer where a byte looks:
+# The model has eight heads, each with its own map. Here is a line of code: choose a head of the first layer
+# and see where each byte looks.
 
 # %%
 from course_utils.language_model import maps_of
@@ -661,13 +661,13 @@ if built:
     display(attention_map(maps[0, 0], letters, letters, title="First layer"))
 
 # %% [markdown]
-# A map of one line can mislead. Two **measures** over much text are better:
+# The map of a single line can mislead. Two **measures** over a lot of text are better:
 # - **previous token**: how much weight goes to the position just before, on real text;
-# - **induction** [@olsson2022]: take random bytes, and write them twice. When a byte comes for the second time, how
-#   much weight goes to the byte that *followed* it the first time? Whoever looks there can copy what comes
-#   next. It needs two layers: one to mark each byte with the one before it, one to find the mark.
+# - **induction** [@olsson2022]: write random bytes twice. When a byte comes up for the second time, how much
+#   weight goes to the byte that *followed* it the first time? A head that looks there can copy what comes
+#   next. This takes two layers: one marks each byte with the byte before it, and the next finds the mark.
 #
-# Random text can't be predicted, so nothing but looking back can help the second time.
+# Random text can't be predicted, so the second time only looking back can help.
 
 # %%
 from course_utils.language_model import measure_heads
@@ -679,11 +679,11 @@ if built:
         print(f" {head.name} {head.previous:15.0%} {head.induction:10.0%}")
 
 # %% [markdown]
-# ### Silence each, and let the loss tell
+# ### Silence each head and watch the loss
 #
-# A measure says where a head *looks*. To learn what it is *for*, take it away: its part of the output
-# projection becomes zero. Two losses, in bits per byte: real code, and random text that comes for
-# the second time.
+# A measure says where a head *looks*. To learn what the head is *for*, remove it by setting its columns of
+# the output projection to zero. We record two losses in bits per byte: on real code, and on random text that
+# comes up for the second time.
 
 # %%
 import math
@@ -691,43 +691,42 @@ import math
 from course_utils.language_model import loss_of_the_second_time, silenced
 
 if built:
-    context = shipped.sizes["max_length"]
     whole = bits_per_byte(small, some, context)
     second = loss_of_the_second_time(small) / math.log(2)
-    print(f"       real code  second time\nall    {whole:9.2f} {second:12.2f}")
+    print(f"without  real code  second time\nnone     {whole:9.2f} {second:12.2f}")
     costs = {}
     for head in heads:
         with silenced(small, head.layer, head.number):
             lost = bits_per_byte(small, some, context) - whole
             again = loss_of_the_second_time(small) / math.log(2) - second
         costs[head.name] = (lost, again)
-        print(f"{head.name} {lost:+13.2f} {again:+12.2f}")
+        print(f"{head.name} {lost:+15.2f} {again:+12.2f}")
 
 # %%
 if built:
     found = max(heads, key=lambda head: head.previous)
     rank = sorted(costs, key=lambda name: -costs[name][0]).index(found.name) + 1
-    print(f"Head {found.name} looks most at the previous token ({found.previous:.0%} of its weight).")
-    print(f"Silenced, it costs {costs[found.name][0]:.2f} bits per byte on real code:")
-    print(f"that is number {rank} of {len(heads)} in what the heads are worth.")
+    print(f"Head {found.name} gives {found.previous:.0%} of its weight to the previous token, the most of all.")
+    print(f"Silencing it costs {costs[found.name][0]:.2f} bits per byte on real code,")
+    print(f"which is number {rank} among the {len(heads)} heads.")
     most = max(heads, key=lambda head: head.induction)
-    print(f"\nThe largest induction score is that of head {most.name}: {most.induction:.0%}.")
+    print(f"\nThe largest induction measure is {most.induction:.0%}, of head {most.name}.")
     if most.induction < 0.2:
         print("That is little: no head of this small model does induction.")
     else:
-        print(f"Silenced, it costs {costs[most.name][1]:.2f} bits per byte the second time.")
+        print(f"Silencing it costs {costs[most.name][1]:.2f} bits per byte the second time.")
 
 # %% [markdown]
 # Compare the two tables. The heads that look at the previous token are among those that cost most on real
-# code. And is there induction? Guessing among the 94 printable bytes would cost 6.6 bits: a model above that
-# the second time has not noticed that the text repeats. Note also what the tables do *not* show: a head
-# that costs little may be replaced by others, and two of them silenced together may cost a lot.
+# code. And is there induction? Guessing among the 94 printable bytes would cost 6.6 bits, so a model that needs
+# more than that the second time has not noticed the repetition. Note also what the tables do *not* show: a
+# head that costs little may have been replaced by others, and silencing two of them together may cost a lot.
 
 # %% [markdown]
 # ### GPT-2 itself (optional)
 #
-# Your class has GPT-2's shape. So GPT-2's published weights fit into it; only their names differ, and two
-# habits of the file:
+# Your class has the shape of GPT-2, so GPT-2's published parameters fit into it. Only the names differ, and
+# the file has two peculiarities:
 #
 # | in the file | shape | in your class |
 # | --- | --- | --- |
@@ -740,22 +739,22 @@ if built:
 # | `ln_f.…` | `[D]` | `norm.…` |
 # | `h.0.attn.bias` | `[1, 1, L, L]` | nothing: it is the causal mask |
 #
-# The dots stand for `weight` and `bias`. The file stores the matrices of its layers as `[in, out]`, `nn.Linear`
-# as `[out, in]`. There is no readout in either: it is tied.
+# The dots stand for `weight` and `bias`. The file stores the matrices of its linear layers as `[in, out]`,
+# whereas `nn.Linear` stores `[out, in]`. Neither has a readout of its own, because it is tied.
 
 # %% [markdown]
 # ### Exercise: `from_gpt2`
 #
 # {{exercise gpt2-weights}}
 #
-# `state` is a dict from the file's names to tensors, with any number of layers. Return a new dict that
-# `DecoderOnly.load_state_dict` takes (with PyTorch's attention in it): every name, and no other. Leave
-# `state` as it is.
+# `state` is a dict from the file's names to tensors, for any number of layers. Return a new dict that
+# `DecoderOnly.load_state_dict` accepts (with PyTorch's attention in the layers): every name it needs, and no
+# others. Leave `state` unchanged.
 
 
 # %% nbgrader={"grade_id": "gpt2-weights", "solution": true}
 def from_gpt2(state):
-    """GPT-2's tensors under the names of DecoderOnly."""
+    """GPT-2's tensors under DecoderOnly's names."""
     ### BEGIN SOLUTION
     names = {
         "wte": "tokens",
@@ -793,8 +792,8 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real file: half a gigabyte, downloaded once, with the full budget only. It is kept in your cache
-# folder. Without a network this cell says so, and nothing else depends on it.
+# Now for the real file. It is half a gigabyte, downloaded once into your cache folder, and only in the full
+# budget. Without a network the cell tells you so; nothing else depends on it.
 
 # %%
 from course_utils.language_model import public_gpt2
@@ -813,12 +812,12 @@ if built and ready("gpt2-weights") and (gpt2 := public_gpt2(download=budget == "
 #
 # | | what it keeps | next step |
 # | --- | --- | --- |
-# | **RNN** | one state $h$ | $h_t = f(h_{t-1}, x_t)$, $f$ nonlinear: step after step |
+# | **RNN** | one state $h$ | $h_t = f(h_{t-1}, x_t)$ with a nonlinear $f$, one step after another |
 # | **transformer** | all keys and values | attention to all of them |
 # | **state-space model (SSM)** [@gu2022] | one state $h$ | $h_t = a \odot h_{t-1} + B x_t$, $\ y_t = \mathrm{Re}(C h_t)$: linear |
 #
-# The third is new here. Ours is *diagonal*: each entry of $h$ fades (and turns: the numbers are
-# complex) by its own factor in $a$. As a loop:
+# The third is new here. Ours is *diagonal*: each entry of $h$ has its own factor in $a$, which makes it fade.
+# The entries are complex numbers, so they also rotate. As a loop:
 
 # %%
 from course_utils.language_model import DiagonalSSM
@@ -835,30 +834,30 @@ with torch.no_grad():
         outputs.append((h @ C.T).real)
 
 # %% [markdown]
-# Because nothing nonlinear is in the way, $h_t = \sum_{s \le t} a^{t-s} B x_s$. That is a convolution, and
-# the fast Fourier transform does it for all positions at once. The same:
+# Since every step is linear, $h_t = \sum_{s \le t} a^{t-s} B x_s$. That is a convolution, which the fast
+# Fourier transform computes for all positions at once:
 
 # %%
 with torch.no_grad():
-    print("the same:", torch.allclose(ssm(x)[0], torch.stack(outputs), atol=1e-5))
+    print("loop and convolution agree:", torch.allclose(ssm(x)[0], torch.stack(outputs), atol=1e-5))
 
 # %% [markdown]
-# So an SSM trains like a transformer, all positions at once, and writes like an RNN, from a state
-# of fixed size. (Mamba, by @[gu2023], goes further: there $a$ and $B$ depend on the input, so that the model can
-# choose what to keep. Ours cannot.)
+# So an SSM trains like a transformer, all positions at once, and writes like an RNN, from a state of fixed
+# size. (Mamba, by @[gu2023], goes further: there $a$ and $B$ depend on the input, so the model can choose what to
+# keep. Ours can't.)
 
 # %% [markdown]
 # ### What training costs (quick: about {{given:10 seconds}})
 #
-# One layer of each, one sequence, forward and backward. We measure the time and count the bytes
-# that are kept for the backward pass. The **slope** on logarithmic axes is the power of the
-# length: 1 means twice as long, twice as much; 2 means four times as much.
+# We take one layer of each kind and one sequence, run forward and backward, measure the time and count the
+# bytes that are kept for the backward pass. On logarithmic axes the **slope** is the power of the length: with
+# slope 1, twice the length costs twice as much; with slope 2, four times as much.
 #
-# Attention is there twice. Once it stores its weights, `[num_heads, L, L]`, as the equations do.
-# Once it is *fused*: the same numbers, computed in pieces, the weights never stored.
+# Attention appears twice. One version stores its weights, `[num_heads, L, L]`, as in the equations. The
+# other is *fused*: it computes the same numbers in pieces and never stores the weights.
 
 # %%
-from course_utils.language_model import plot_costs, slopes, training_costs
+from course_utils.language_model import growth_in_words, plot_costs, training_costs
 
 lengths = {
     "smoke": [128, 256, 512],
@@ -866,53 +865,40 @@ lengths = {
     "full": [256, 512, 1024, 2048, 4096],
 }[budget]
 costs = training_costs(lengths)
-
-
-def in_words(costs, what):
-    """The slopes as a sentence for each kind."""
-    rounded = {kind: [round(s, 1) + 0.0 for s in pair] for kind, pair in slopes(costs).items()}
-    return "\n".join(
-        f"{kind}: time grows as length^{fast:.1f}, {what} as length^{kept:.1f}."
-        for kind, (fast, kept) in rounded.items()
-    )
-
-
-words = in_words(costs, "memory")
-display(
-    plot_costs(costs, "One training step of one layer", "megabytes kept", 1e6, words=words)
-)
+words = growth_in_words(costs, "memory")
+display(plot_costs(costs, "One training step of one layer", "megabytes kept", 1e6, words=words))
 print(words)
 
 # %% [markdown]
-# It is often said that memory and computation of attention grow with the square of the length. For the
-# computation that is true once the sequence is long (in short ones the layers around attention cost
-# more). For the memory it is true only if the weights are stored.
+# It is often said that the memory and computation of attention grow with the square of the length. For
+# computation this is true once the sequence is long; in short ones the layers around attention cost more. For
+# memory it is true only if the weights are stored.
 #
-# An RNN does the same work at each step, so its cost is proportional to the length. Look at its
-# height, though: each step waits for the one before. (Slopes that jump about mean that something
-# else is running on your machine: measure again.)
+# An RNN does the same work at every step, so its cost is proportional to the length. Look at its height,
+# though: each step has to wait for the one before. (The counts of bytes are exact. Times depend on what else
+# your machine is doing: if they lie far from their line, measure again.)
 
 # %% [markdown]
 # ### What writing costs
 #
-# One more position after so many: its time, and the numbers kept until then. The transformer uses
-# *your* cache.
+# Now we add one position to a sequence, and measure its time and how many numbers were kept until then. The
+# transformer uses *your* cache.
 
 # %%
 from course_utils.language_model import generation_costs
 
 if ready("cached-self-attention"):
     costs = generation_costs(lengths, CachedSelfAttention)
-    words = in_words(costs, "what is kept")
+    words = growth_in_words(costs, "what is kept")
     display(plot_costs(costs, "One more position", "numbers kept", words=words))
     print(words)
 
 # %% [markdown]
 # ### How much can a state of fixed size keep?
 #
-# Give a model pairs of a key and a value, then one of the keys: which value came with it? Before training
+# Give a model pairs of a key and a value, and then one of the keys: which value came with it? Before we train
 # anything, take a memory whose capacity is *known*: a matrix $M$ of $d \times d$ numbers. To store a pair, add
-# $v k^\top$ to it; to read, multiply by the key. As a loop over three pairs:
+# $v k^\top$ to the matrix; to read, multiply it by the key. As a loop over three pairs:
 
 # %%
 torch.manual_seed(0)
@@ -926,16 +912,16 @@ print("asked for", *(f"{number:5.1f}" for number in values[0]))
 print("found    ", *(f"{number:5.1f}" for number in M @ keys[0]))
 
 # %% [markdown]
-# Close, not equal: every other pair adds its value, weighted by how alike the two keys are. (This is
-# *linear attention*: attention without its softmax, kept as a sum [@katharopoulos2020].) Better ways
-# to write the same matrix:
-# - the **delta rule** [@schlag2021]: read first, and add only what is missing, $M \leftarrow M + (v - M k) k^\top$;
-#   once for each pair, or again and again;
-# - **least squares**: the best matrix that there is, computed from all pairs at once.
+# Close, but not equal: every other pair adds its value too, weighted by how similar the two keys are. (This is
+# *linear attention*: attention without its softmax, kept as a sum [@katharopoulos2020].) There are better ways to
+# write the same matrix:
+# - the **delta rule** [@schlag2021]: read first, and add only what is missing, $M \leftarrow M + (v - M k) k^\top$,
+#   once for each pair or in several passes;
+# - **least squares**: the best matrix there is, computed from all pairs at once.
 #
-# No way can beat a limit: a $d \times d$ matrix returns at most $d$ independent vectors exactly. With $N > d$
-# pairs of random values, the best squared error is $1 - d/N$ (1 is as bad as answering nothing). No training, and
-# no patience, crosses that line. **Attention** keeps all pairs, so the line does not hold for it.
+# None of them can beat this limit: a $d \times d$ matrix returns at most $d$ independent vectors exactly. With
+# $N > d$ pairs of random values, the best squared error is $1 - d/N$, where 1 is as bad as not answering. No
+# amount of training crosses that line. **Attention** keeps all pairs, so the limit does not apply to it.
 
 # %%
 from course_utils.language_model import MEMORIES, draw_memories, memory_point
@@ -949,20 +935,20 @@ print(picture.words)
 
 # %% [markdown]
 # The matrix has 32 rows. With 32 pairs the best one is exact; with 64 its error is
-# {{claim:matrix-memory.twice mean}}, on the line. One pass of the delta rule leaves {{claim:matrix-memory.delta mean}}
-# of 32 pairs, a hundred passes {{claim:matrix-memory.passes mean}}, the plain sum {{claim:matrix-memory.sum mean}}: how
-# a memory is written matters as much as its size.
+# {{claim:matrix-memory.twice mean}}, which is on the line. With 32 pairs, one pass of the delta rule leaves an
+# error of {{claim:matrix-memory.delta mean}}, a hundred passes {{claim:matrix-memory.passes mean}}, and the plain
+# sum {{claim:matrix-memory.sum mean}}: how a memory is written matters as much as its size.
 #
-# The line *values only* knows which values were stored, but looks at no key. Whatever lies near it has
-# recalled nothing.
+# The line *values only* knows which values were stored, but looks at no key. Anything close to it has recalled
+# nothing.
 
 # %% [markdown]
 # ### And learned memories?
 #
-# The same task for models that *learn* to store: 64 keys, 16 values, trained on 2 to 16 pairs for 3,000 steps
-# each. That takes too long for a notebook, so the figures are stored: `benchmarks/trained_recall.py` measures
-# them again. It is one seed so far. A fourth model is beside the three: a **selective** SSM, in which what is
-# kept, written and read depends on the input, as in Mamba [@gu2023].
+# Here is the same task for models that *learn* to store: 64 keys, 16 values, trained on 2 to 16 pairs for 3,000
+# steps each. That takes too long for a notebook, so these are our stored figures, from one seed so far. A fourth
+# model joins the three: a **selective** SSM, in which what is kept, written and read depends on the input, as in
+# Mamba [@gu2023].
 
 # %%
 from course_utils.language_model import draw_recall, measured_recall
@@ -978,66 +964,65 @@ display(draw_recall(recall))
 
 # %% [markdown]
 # The row *no keys* always names the value that was stored most often. Read the table against it:
-# - the time-invariant SSM is not above it, from four pairs on: it recalls nothing. It writes every pair in the
-#   same way, and can't choose by its input;
-# - the RNN is above it and was still getting better when its training ended. Its figures say nothing about room;
-# - the selective SSM recalls nearly everything up to 16 pairs, *with a state of fixed size*, and most
-#   of 32, which is more than it was trained on;
-# - attention recalls everything, and keeps more with every pair.
+# - The time-invariant SSM is no better than that from four pairs on: it recalls nothing. It writes every pair in
+#   the same way, and can't choose by its input.
+# - The RNN is better, and was still improving when its training ended. So its figures say nothing about room.
+# - The selective SSM recalls nearly everything up to 16 pairs *with a state of fixed size*, and most of 32, which
+#   is more than it was trained on.
+# - Attention recalls everything, and keeps more with every pair.
 
 # %% [markdown]
 # ### Question: which one would you take?
 #
 # {{exercise three-kinds-of-model}}
 #
-# Use what you measured above, with its figures.
-# 1. A transformer and an RNN each read a long text and then write. Compare what training costs and
-#    what writing the next word costs, as the text gets longer.
-# 2. What does the matrix memory show about a state of fixed size, and which figure shows it? What do the
-#    learned models show, compared with the row *no keys*, and what do they *not* show? What does attention
-#    pay for its recall?
-# 3. You need a model that listens to a sensor for days on a small chip. Which kind do you take, and
-#    what do you give up?
+# Use what you measured above, and quote the figures.
+# 1. A transformer and an RNN each read a long text and then write. Compare what training costs and what writing
+#    the next word costs as the text gets longer.
+# 2. What does the matrix memory show about a state of fixed size, and which figure shows it? Compared with the row
+#    *no keys*, what do the learned models show, and what do they *not* show? What does attention pay for its
+#    recall?
+# 3. You need a model that listens to a sensor for days on a small chip. Which kind do you take, and what do you
+#    give up?
 
 # %% [markdown] nbgrader={"grade_id": "three-kinds-of-model", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
-# 1. Training: the transformer handles all positions at once, but its time grows with the square of
-#    the length (slope near 2 for long sequences), and so does its memory if the weights are stored;
-#    fused, memory grows with slope 1. The RNN grows with slope 1 in both, but has to go step after
-#    step, so it is slower at these lengths. Writing: the RNN's step costs the same however long the
-#    text is, and it keeps one state. The transformer's step compares one query with all keys, and
-#    the cache grows by one key and one value per word and layer (slope 1).
-# 2. A matrix of 32 by 32 returns 32 random values exactly at best; with 64 pairs the best one leaves an error
-#    of {{claim:matrix-memory.twice mean}}, which is the limit 1 - d/N. So a limit exists, and no training
-#    crosses it; worse ways of writing stay far above it. The learned models show what training found: the
-#    time-invariant SSM gets {{claim:trained-recall.ssm}} of 8 pairs, no more than naming the commonest value
+# 1. Training: the transformer handles all positions at once, but its time grows with the square of the length
+#    (slope near 2 for long sequences), and so does its memory if the weights are stored; fused, memory grows with
+#    slope 1. The RNN has slope 1 in both, but has to go step by step, so it is slower at these lengths. Writing:
+#    a step of the RNN costs the same however long the text is, and it keeps one state. A step of the transformer
+#    compares one query with all keys, and the cache grows by one key and one value per word and layer (slope 1).
+# 2. A 32 by 32 matrix returns at best 32 random values exactly; with 64 pairs the best one leaves an error of
+#    {{claim:matrix-memory.twice mean}}, which is the limit 1 - d/N. So there is a limit that no training crosses,
+#    and worse ways of writing stay far above it. The learned models show what training found: the time-invariant
+#    SSM gets {{claim:trained-recall.ssm}} of 8 pairs, no more than naming the commonest value
 #    ({{claim:trained-recall.values_only}}), the RNN {{claim:trained-recall.rnn}}, the selective SSM
-#    {{claim:trained-recall.selective}}, attention {{claim:trained-recall.attention}}. They do not show that a fixed
-#    state is too small: the selective SSM has one, too, and the RNN was still improving. Attention keeps every
+#    {{claim:trained-recall.selective}}, and attention {{claim:trained-recall.attention}}. They do not show that a
+#    fixed state is too small: the selective SSM has one too, and the RNN was still improving. Attention keeps every
 #    pair, and pays with memory that grows with their number and a longer search at each step.
-# 3. A selective SSM (or an RNN): the state has a fixed size, so memory and time per step stay the same for
-#    days; the SSM also trains in parallel. What is given up: exact recall of everything long ago, because a
-#    state of fixed size has a limit.
+# 3. A selective SSM (or an RNN): its state has a fixed size, so memory and time per step stay the same for days, and
+#    the SSM also trains in parallel. What I give up is exact recall of everything long past, because a state of
+#    fixed size has a limit.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
-# - half a point: training, with figures: the transformer in parallel but quadratic in time (memory
-#   only if the weights are stored), the RNN linear but one step after the other;
-# - half a point: writing: constant for the RNN; growing with the length for the transformer, in
-#   memory (the cache) and in time;
-# - half a point: the matrix memory has a limit that is known (exact up to d pairs, 1 - d/N beyond), with a
-#   figure; the learned models are compared with the row "no keys"; attention pays with memory that grows.
-#   "RNN and SSM fail because their state is fixed" does not earn this: the selective SSM has a fixed state
-#   and recalls;
-# - half a point: a model with a fixed state for the sensor (SSM or RNN), and that exact recall of
-#   the distant past is given up. A transformer with a limited window earns this too, if the reason
-#   is right.
-# Figures that differ from the model answer's are fine if they are the student's own.
+# - half a point: training, with figures: the transformer works in parallel but is quadratic in time (in memory only
+#   if the weights are stored), the RNN is linear but goes one step at a time;
+# - half a point: writing: constant for the RNN; for the transformer, memory (the cache) and time grow with the
+#   length;
+# - half a point: the matrix memory has a known limit (exact up to d pairs, 1 - d/N beyond), with a figure; the
+#   learned models are compared with the row "no keys"; attention pays with memory that grows.
+#   "RNN and SSM fail because their state is fixed" does not earn this: the selective SSM has a fixed state and
+#   recalls;
+# - half a point: a model with a fixed state for the sensor (SSM or RNN), and exact recall of the distant past is
+#   given up. A transformer with a limited window earns this too, if the reason is right.
+# Figures that differ from those of the model answer are fine if they are the student's own.
 # === END MARK SCHEME ===
 
 # %% [markdown]
 # ## 8 Translation as a language model
 #
-# Back to section 1. To translate with one stack, we let it read the source, and then go on.
+# Back to section 1. To translate with a single stack, we let it read the source and then continue. The data is
+# the built-in corpus, and Multi30k in the full budget.
 
 # %%
 from course_utils.data import END, START, encode, load_corpus
@@ -1047,8 +1032,8 @@ recipe = RECIPES[budget]
 data = encode(load_corpus(builtin_only=budget != "full"))
 
 # %% [markdown]
-# One example, joined. Both languages share one table of embeddings, so the target's numbers are
-# moved up by the size of the source vocabulary.
+# Here is one example, joined. Both languages share one embedding table, so the numbers of the target's words are
+# shifted up by the size of the source vocabulary.
 
 # %%
 example = data.test[0]
@@ -1065,18 +1050,18 @@ print(
 print(joined[0].tolist())
 
 # %% [markdown]
-# The stack gives scores for the next word at every position. We train on those of the target only:
-# at `<s>` it should say the first word, and so on, up to `</s>`.
+# The stack gives logits for the next word at every position. We train only on those of the target: at `<s>` it
+# should predict the first word, and so on, up to `</s>`.
 
 # %%
-scores = untrained(joined, from_position=source.shape[1])
-print("joined:", list(joined.shape), "scores of the target's positions:", list(scores.shape))
+logits = untrained(joined, from_position=source.shape[1])
+print("joined:", list(joined.shape), " logits at the target's positions:", list(logits.shape))
 
 # %% [markdown]
 # ### What "forward only" means
 #
-# Change the last source word before the full stop. Which source positions notice? We look at the
-# scores that the (untrained) stack gives at each.
+# Change the last source word before the full stop. Which source positions notice? We compare the logits that the
+# untrained stack gives at each of them.
 
 # %%
 place = source.shape[1] - 2
@@ -1089,17 +1074,17 @@ for name, prefix in (("causal", 0), ("two-way source", source.shape[1])):
     with torch.no_grad():
         before, after = untrained(source, prefix), untrained(other, prefix)
     noticed = (before - after).abs().amax(dim=-1)[0] > 1e-6
-    print(f"{name:>15}: positions", *noticed.nonzero().flatten().tolist())
+    print(f"{name:>15}: noticed at positions", *noticed.nonzero().flatten().tolist())
 
 # %% [markdown]
-# With the causal mask, a word is read without knowing how the sentence goes on. In German the verb,
-# or half of it, often comes at the end. That may be the price of the simple design: it cannot read back
-# and forth. Does it cost anything here? We measure.
+# With the causal mask, each word is read without knowing how the sentence goes on. In German the verb, or half of
+# it, often comes at the end, and a causal model can't go back to what it has read. Does that cost anything here?
+# We measure it.
 
 # %% [markdown]
 # ### Train both (quick: about {{given:2 minutes}} each on two cores)
 #
-# Same sizes, same data, same seed. Only the mask differs.
+# Sizes, data and seed are the same. Only the mask differs.
 
 # %%
 from course_utils.language_model import train_language_model
@@ -1110,61 +1095,45 @@ causal, causal_history = train_language_model(data, recipe, two_way=False)
 two_way, two_way_history = train_language_model(data, recipe, two_way=True)
 
 # %%
-from course_utils.language_model import measure, written_jointly
-from course_utils.translation import bleu, translate
+from course_utils.language_model import translation_figures
 
-test = data.test[: {"smoke": 40, "quick": 500, "full": 1000}[budget]]
-rows = {}
-for name, translator, is_two_way in (("causal", causal, False), ("two-way source", two_way, True)):
-    figures = measure(translator, data.test, is_two_way)
-    sources = [one.source for one in test]
-    answers = translate(translator, data, sources, written_jointly(is_two_way))
-    translations = [answer.words for answer in answers]
-    right = [
-        words == data.target_vocabulary.decode(one.target) for words, one in zip(translations, test)
-    ]
-    figures["sentences"] = sum(right) / len(right)
-    figures["BLEU"] = (
-        bleu(translations, data).tokens if len(test) == len(data.test) else float("nan")
-    )
-    rows[name] = figures
-
-print(f"{'':>15}  loss/word    next word right  sentences right   BLEU")
+count = {"smoke": 40, "quick": 500, "full": 1000}[budget]
+rows = {
+    "causal": translation_figures(causal, data, count, two_way=False),
+    "two-way source": translation_figures(two_way, data, count, two_way=True),
+}
+print(f"{'':>15}  loss per word  next word right  sentences right   BLEU")
 for name, row in rows.items():
-    print(
-        f"{name:>15}  {row['loss']:11.3f}  {row['accuracy']:15.1%}"
-        f"  {row['sentences']:15.1%}  {row['BLEU']:5.1f}"
-    )
+    print(f"{name:>15}  {row['loss']:13.3f}  {row['accuracy']:15.1%}", end="")
+    print(f"  {row['sentences']:15.1%}  {row['BLEU']:5.1f}")
 
 # %% [markdown]
 # (BLEU needs the whole test set, which the smoke budget leaves out.)
 #
-# Read the table with care. It is one run each, so a small difference can be chance: change the
-# seed and see.
+# Read the table with care. It has one run of each, so a small difference can be chance. Change the seed and see.
 
 # %%
 gap = rows["causal"]["loss"] - rows["two-way source"]["loss"]
 print(f"The causal model's loss per word is {abs(gap):.3f} {'higher' if gap > 0 else 'lower'}.")
 if min(row["accuracy"] for row in rows.values()) < 0.5:
-    print("But neither model has learned much yet: use a larger budget before you compare.")
+    print("But neither model has learned much yet: use a larger budget before you compare them.")
 elif abs(gap) < 0.02:
-    print("That is next to nothing: the target sees the whole source either way,")
-    print("and later layers can make up for what the source words did not know.")
+    print("That is next to nothing. The target sees the whole source either way, and later layers")
+    print("may make up for what the source words could not know.")
 elif gap > 0:
-    print("Reading in one direction costs something here. More layers or more data can make up")
-    print("for it: the target's words still see the whole source.")
+    print("Reading in one direction cost something in this run. The target's words still see the")
+    print("whole source, so more layers or more data may make up for it.")
 else:
-    print("Here the simple mask is no worse at all.")
+    print("In this run the simple mask was no worse at all.")
 
 # %% [markdown]
-# Why, then, has the causal form become the usual one? One mask for all texts, a loss at every word
-# of any text, no line between "source" and "target", and (section 5) each word is computed once
-# and never again.
+# Why, then, has the causal form become the standard? It needs one mask for all texts, has a loss at every word of
+# any text and no line between "source" and "target", and (section 5) it computes each word once and never again.
 
 # %% [markdown]
 # ## 9 Where else attention is used
 #
-# The same three roles return wherever something has to be looked up:
+# The same three roles appear wherever something has to be looked up:
 #
 # | task | query | keys and values |
 # | --- | --- | --- |
@@ -1172,17 +1141,16 @@ else:
 # | predicting text | the newest word | all words before it |
 # | summarising | the summary so far | the words of the text |
 #
-# Only where the keys come from changes. Section 8 did the third kind with a short text:
-# join it and what is to be written, and go on.
+# Only the origin of the keys changes. A summary can be written as the translations were in section 8: join the
+# text to what is to be written, and continue.
 
 # %% [markdown]
 # ## 10 Attention is not explanation
 #
-# An attention map is easy to read, and so it is tempting to read too much into it. It says *what*
-# one part of the model does; it does not say *why* the model answers as it does. An experiment makes
-# this concrete.
+# An attention map is easy to read, which makes it tempting to read too much into it. It shows *what* one part of the
+# model does, not *why* the model answers as it does. An experiment makes this concrete.
 #
-# First a map: where do the target's words look in the source, in each head of the last layer?
+# First, a map: where does each word of the target look in the source, in each head of the last layer?
 
 # %%
 from course_utils.language_model import attention_maps
@@ -1195,15 +1163,15 @@ target_tokens = ["<s>", *data.target_vocabulary.decode(example.target)]
 
 # %%
 to_source = maps[-1, 0, :, S:, :S]
-attention_map(to_source, source_tokens, target_tokens, title="Last layer, target to source")
+attention_map(to_source, source_tokens, target_tokens, title="Last layer: target looks at source")
 
 # %% [markdown]
-# If the map *explained* the answers, other weights should give other answers. So, at test time,
-# we take the weights of the target's words away, in two ways:
-# - **uniform**: every query is set to zero. All scores are then 0, and all weights alike;
+# If the map *explained* the answers, different weights should give different answers. So, at test time, we change
+# the weights of the target's words in two ways:
+# - **uniform**: every query is set to zero, so that all scores are 0 and all weights equal;
 # - **shuffled**: each source word's weight goes to another source word.
 #
-# Nothing is trained again. How many of the next words are still right?
+# Nothing is retrained. How many of the next words are still right?
 
 # %%
 from course_utils.language_model import changed_accuracy
@@ -1219,29 +1187,18 @@ for layer in range(len(causal.layers)):
         print(f"{f'layer {layer + 1} alone, {change}':>24}: {found:.1%}")
 
 # %% [markdown]
-# Attention as a whole matters if the first lines differ. But which *head* matters? Does a head
-# with a clear, sharp map matter more than one with a blurred map? For each head: how sharp it is
-# (the mean of its largest weight on the source), and what is lost when that head alone is made
-# uniform.
+# If the first lines differ, attention as a whole matters. But which *head* matters? Does a head with a sharp, clear
+# map matter more than one with a blurred map? For each head we measure how sharp it is (the mean of its largest
+# weight on the source), and how many words are lost when that head alone is made uniform.
 
 # %%
-largest = []
-for one in few[:30]:
-    n = len(one.source)
-    pair = causal.join(torch.tensor([one.source]), torch.tensor([[START, *one.target]]))
-    weights = attention_maps(causal, pair)[:, 0, :, n:, :n]  # [layers, num_heads, T, S]
-    largest.append(weights.amax(dim=-1).mean(dim=-1))
-sharpness = torch.stack(largest).mean(dim=0)  # [layers, num_heads]
+from course_utils.language_model import draw_heads, sharpness
 
 table = []
-for layer, row in enumerate(sharpness.tolist()):
+for layer, row in enumerate(sharpness(causal, few[:30]).tolist()):
     for head, sharp in enumerate(row):
         found = changed_accuracy(causal, few, False, "uniform", layer=layer, head=head)
         table.append((f"{layer + 1}.{head + 1}", sharp, as_trained - found))
-
-# %%
-from course_utils.language_model import draw_heads
-
 draw_heads(table)
 
 # %%
@@ -1251,28 +1208,29 @@ correlation = np.corrcoef([row[1] for row in table], [row[2] for row in table])[
 name, sharp, lost = max(table, key=lambda row: row[1])
 harmless = [one for one, _, lost in table if lost < 0.01]
 if as_trained < 0.5:
-    print("This model has learned little, so the figures below say little. Use a larger budget.")
-print(f"Correlation of sharpness and loss over {len(table)} heads: {correlation:.2f}.")
+    print("This model has learned little, so these figures mean little. Use a larger budget.")
+print(f"Over {len(table)} heads, sharpness and words lost have a correlation of {correlation:.2f}.")
 print(f"The sharpest head, {name}, has a mean largest weight of {sharp:.2f}.")
-print(f"Made uniform, it costs {100 * lost:.1f} points.")
+print(f"Making it uniform costs {100 * lost:.1f} percentage points.")
 print(f"{len(harmless)} of {len(table)} heads cost less than one point each:", *harmless)
 
 # %% [markdown]
-# What to take from it, whatever your numbers are:
-# - A head whose map can be replaced without a change in the answers did not *explain* them,
-#   however clear it looks. Others took over, or its values did not matter.
-# - A head that costs a lot was needed. Its map then says where it looked, still not why.
+# Whatever your numbers are, remember this:
+# - A head whose map can be replaced without changing the answers did not *explain* them, however clear it looks.
+#   Others took over, or its values did not matter.
+# - A head that costs a lot was needed. Its map then shows where it looked, but still not why.
 # - Weights are only half of attention: a large weight on a small value moves little.
-# - One experiment that *changes* something says more than many pictures.
+# - One experiment that *changes* something tells you more than many pictures.
 
 # %% [markdown]
 # ## Summary
 #
 # - Joined into one sequence, encoder, cross-attention and decoder are blocks of one masked stack.
 # - A language model learns at every token: the logits at $t$ against the token at $t + 1$. Mind the shift.
-# - Causal means: nothing computed ever changes. That is what a key-value cache lives on; positions go on.
+# - With a causal mask, what has been computed never changes. A key-value cache relies on this; the positions
+#   continue.
 # - A fixed state costs the same at any length and has a limit; attention keeps everything and pays by length.
 # - Maps show what a part does. To learn whether it matters, change it and measure.
 #
-# **Where to go next**: give `CachedSelfAttention` a window (keep only the last 64 keys) and see what your
-# model writes. Train it on your own code. Silence two heads at once.
+# **Where to go next**: give `CachedSelfAttention` a window (keep only the last 64 keys) and see what your model
+# writes. Train it on your own code. Silence two heads at once.

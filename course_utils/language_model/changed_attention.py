@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.data.batches import Example, length_batches
+from course_utils.data.tokens import START
 from course_utils.language_model.model import LanguageModel, joined_mask
 from course_utils.language_model.training import target_scores
 
@@ -85,6 +86,17 @@ def changed_accuracy(
         right += int((scores.argmax(-1) == wanted).sum())
         words += len(wanted)
     return right / words
+
+
+def sharpness(model: LanguageModel, examples: Sequence[Example]) -> Tensor:
+    """The mean largest weight of the target's words on the source: [layers, num_heads]."""
+    largest = []
+    for one in examples:
+        S = len(one.source)
+        pair = model.join(torch.tensor([one.source]), torch.tensor([[START, *one.target]]))
+        weights = attention_maps(model, pair)[:, 0, :, S:, :S]  # [layers, num_heads, T, S]
+        largest.append(weights.amax(dim=-1).mean(dim=-1))
+    return torch.stack(largest).mean(dim=0)
 
 
 @torch.no_grad()

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from course_utils.language_model.cache import InPlace, copy_weights
 from course_utils.language_model.sequence_models import KINDS, KeptWeights, make_layer, run_layer
 
+TOO_FAR = 0.3  # from the line: then something else was running on the machine
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -130,6 +132,30 @@ def slope(lengths: Sequence[float], values: Sequence[float], last: int = 3) -> f
     """The exponent p in values ~ length^p, from the last few points on logarithmic scales."""
     x, y = np.log(np.asarray(lengths[-last:], float)), np.log(np.asarray(values[-last:], float))
     return float(np.polyfit(x, y, 1)[0])
+
+
+def off_the_line(lengths: Sequence[float], values: Sequence[float], last: int = 3) -> float:
+    """How far the points that give the slope are from their line, at most: 0.1 for a tenth."""
+    x, y = np.log(np.asarray(lengths[-last:], float)), np.log(np.asarray(values[-last:], float))
+    distances = y - np.polyval(np.polyfit(x, y, 1), x)
+    return float(np.exp(np.abs(distances).max()) - 1)
+
+
+def growth_in_words(costs: Iterable[Cost], what: str) -> str:
+    """A sentence on how time and `what` is kept grow, and on how well the times fit, per kind."""
+    costs, lines, worst = list(costs), [], 0.0
+    for kind, pair in slopes(costs).items():
+        fast, kept = (round(number, 1) + 0.0 for number in pair)  # never -0.0
+        own = [cost for cost in costs if cost.kind == kind]
+        off = off_the_line([cost.length for cost in own], [cost.seconds for cost in own])
+        worst = max(worst, off)
+        lines.append(
+            f"{kind}: time grows as length^{fast:.1f} (the times fit within {off:.0%}), "
+            f"{what} as length^{kept:.1f}."
+        )
+    if worst > TOO_FAR:
+        lines.append("Some times lie far from their line. Close other programs and measure again.")
+    return "\n".join(lines)
 
 
 def slopes(costs: Iterable[Cost]) -> dict[str, tuple[float, float]]:

@@ -11,12 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_utils.data.corpus import Encoded
 from course_utils.data.tokens import END, START
 from course_utils.language_model.byte_training import as_tokens
 from course_utils.language_model.cache import with_cache
 from course_utils.language_model.model import LanguageModel
-from course_utils.translation.decoding import Write
+from course_utils.language_model.training import measure
+from course_utils.translation.decoding import Write, translate
 from course_utils.translation.model import length_limit
+from course_utils.translation.scores import bleu
 
 
 def written_jointly(two_way: bool, size: int = 256) -> Write:
@@ -54,6 +57,28 @@ def _go_on(
         if ended.all():
             break
     return (joined[:, S + 1 :] - model.source_words).tolist()
+
+
+def translation_figures(
+    model: LanguageModel, data: Encoded, count: int, *, two_way: bool
+) -> dict[str, float]:
+    """Loss and accuracy over the test set; whole sentences right among its first `count`.
+
+    BLEU is that of the whole test set, so it is not a number if `count` leaves some of it out.
+    """
+    test = data.test[:count]
+    answers = translate(model, data, [one.source for one in test], written_jointly(two_way))
+    translations = [answer.words for answer in answers]
+    right = sum(
+        words == data.target_vocabulary.decode(one.target)
+        for words, one in zip(translations, test, strict=True)
+    )
+    whole = len(test) == len(data.test)
+    return {
+        **measure(model, data.test, two_way),
+        "sentences": right / len(test),
+        "BLEU": bleu(translations, data).tokens if whole else float("nan"),
+    }
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,17 @@
 import pytest
 import torch
 
-from course_utils.data import END, START, Example
+from course_utils.data import END, START, Example, encode, load_corpus
 from course_utils.language_model.changed_attention import (
     attention_maps,
     changed_accuracy,
     changed_attention,
+    sharpness,
 )
 from course_utils.language_model.drawing import draw_heads, draw_steps
 from course_utils.language_model.model import LanguageModel, joined_mask
-from course_utils.language_model.writing import Written
+from course_utils.language_model.training import measure
+from course_utils.language_model.writing import Written, translation_figures
 from course_utils.transformer.sizes import Sizes
 
 
@@ -100,6 +102,28 @@ def test_accuracy_without_a_change_is_that_of_the_model(model):
         scores = model(model.join(torch.tensor([[4, 5, 6]]), torch.tensor([[START, 7, 8]])))
     right = scores[0, 3:].argmax(-1) == torch.tensor([7, 8, END])
     assert found == pytest.approx(float(right.float().mean()))
+
+
+def test_sharpness_is_the_mean_largest_weight_on_the_source(model):
+    one, other = Example(0, [4, 5, 6], [7, 8]), Example(1, [9, 3], [2])
+    found = sharpness(model, [one, other])
+    assert found.shape == (2, 4)
+    maps = attention_maps(model, torch.tensor([[4, 5, 6, START + 20, 27, 28]]))
+    first = maps[1, 0, 2, 3:, :3].max(dim=-1).values.mean()
+    assert sharpness(model, [one])[1, 2] == pytest.approx(float(first))
+    both = (sharpness(model, [one]) + sharpness(model, [other])) / 2
+    torch.testing.assert_close(found, both)
+
+
+def test_the_figures_of_a_translator_say_what_they_leave_out():
+    data = encode(load_corpus(builtin_only=True))
+    torch.manual_seed(0)
+    sizes = Sizes(8, 2, 1, 8, 0.0)
+    model = LanguageModel(len(data.source_vocabulary), len(data.target_vocabulary), sizes)
+    found = translation_figures(model, data, 3, two_way=True)
+    assert found["sentences"] == 0  # it was never trained
+    assert found["BLEU"] != found["BLEU"]  # not a number: three sentences are no test set
+    assert {k: found[k] for k in ("loss", "accuracy")} == measure(model, data.test, True)
 
 
 def test_the_pictures_say_in_words_what_they_show():

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from course_utils.language_model.costs import kept_for_backward, kept_numbers, slope
+from course_utils.language_model.costs import (
+    Cost,
+    growth_in_words,
+    kept_for_backward,
+    kept_numbers,
+    off_the_line,
+    slope,
+)
 from course_utils.language_model.drawing import draw_memories, draw_recall
 from course_utils.language_model.memory import memory_point
 from course_utils.language_model.recall import (
@@ -94,6 +101,24 @@ def test_stored_weights_cost_the_square_of_the_length_and_fused_attention_does_n
 def test_the_slope_of_a_power_is_its_exponent():
     lengths = [100, 200, 400, 800]
     assert slope(lengths, [3 * n**1.5 for n in lengths]) == pytest.approx(1.5)
+
+
+def test_growth_in_words_gives_the_slopes_and_how_well_the_times_fit():
+    lengths = [256, 512, 1024]
+    exact = [Cost("RNN", n, 0.001 * n, 5.0) for n in lengths]
+    assert growth_in_words(exact, "memory") == (
+        "RNN: time grows as length^1.0 (the times fit within 0%), memory as length^0.0."
+    )
+    disturbed = [*exact[:1], Cost("RNN", 512, 5.0, 5.0), *exact[2:]]
+    first, last = growth_in_words(disturbed, "memory").splitlines()
+    assert "within 0%" not in first
+    assert last.endswith("measure again.")
+
+
+def test_points_off_the_line_are_measured_by_the_farthest():
+    assert off_the_line([1, 2, 4], [3, 6, 12]) == pytest.approx(0, abs=1e-9)
+    # The middle one is twice what it should be: the line goes up by a third of that (in logarithms).
+    assert off_the_line([1, 2, 4], [3, 12, 12]) == pytest.approx(2 ** (2 / 3) - 1)
 
 
 @torch.no_grad()
