@@ -12,7 +12,7 @@
 # **{{minutes}} · {{points}}**
 #
 # This notebook is optional. After it you can
-# - turn queries and keys so that a score depends on their distance alone,
+# - rotate queries and keys so that a score depends only on their distance,
 # - share keys and values among heads, and say what that saves,
 # - compute attention block by block, exactly, without ever storing its weights.
 
@@ -23,37 +23,34 @@ import torch
 
 from course_utils import check, ready
 
-# %%
-from IPython.display import display
-
 # %% [markdown]
-# The attention of 2017 is still at the heart of today's language models. Three changes are in most of
-# them. None changes what attention *is*; each removes something that hurt when texts became long.
+# The attention of 2017 is still at the heart of today's language models, but most of them have adopted three
+# changes. None of these alters what attention *is*. Each removes something that became painful as texts grew
+# longer.
 #
-# | what hurt | the change |
+# | what hurts | the change |
 # | --- | --- |
-# | a learned position for each place: the text ends where the table ends | **rotary positions** [@su2021] |
-# | the cache: a key and a value per token, layer and head | **grouped queries** [@ainslie2023] |
-# | a table of weights, as large as the text is long, squared | **blocks**, with an online softmax [@milakov2018; @dao2022] |
+# | one learned vector per position: the text ends where the table ends | **rotary positions** [@su2021] |
+# | the cache: one key and one value per token, layer and head | **grouped queries** [@ainslie2023] |
+# | a table of weights that grows with the square of the length | **blocks**, with an online softmax [@milakov2018; @dao2022] |
 
 # %% [markdown]
 # ## 1 Rotary positions
 #
-# So far a position was *added* to the embedding. Then a score mixes everything: word with word, word with
-# position, position with position. But what matters in a text is mostly the **distance** between two
-# words.
+# So far we have *added* a position to the embedding. A score then mixes everything: word with word, word with
+# position, position with position. Yet in a text it is mostly the **distance** between two words that matters.
 #
-# The idea: *turn* the vector by an angle that grows with its position. Take a query with two numbers, as an
-# arrow in the plane. At position $t$ it is turned by $t\theta$; so is the key at position $s$. The dot
-# product of two arrows depends on the angle *between* them, and that has changed by $(t - s)\theta$:
-# the distance alone.
+# The idea is to *rotate* each vector by an angle that grows with its position. Think of a query with two
+# numbers as an arrow in the plane. At position $t$ it is rotated by $t\theta$, and the key at position $s$ by
+# $s\theta$. The dot product of two arrows depends on the angle *between* them, which has changed by
+# $(t - s)\theta$. So the score depends on the distance alone:
 
 # %%
 theta = 0.3
 
 
-def turned(arrow, angle):
-    """An arrow in the plane, turned counter-clockwise."""
+def rotated(arrow, angle):
+    """An arrow in the plane, rotated anticlockwise."""
     x, y = arrow
     return (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
 
@@ -64,53 +61,53 @@ def dot(one, other):
 
 query, key = (1.0, 0.5), (0.8, -0.3)
 for t, s in ((2, 0), (7, 5), (102, 100), (5, 0)):
-    score = dot(turned(query, t * theta), turned(key, s * theta))
+    score = dot(rotated(query, t * theta), rotated(key, s * theta))
     print(f"query at {t:3}, key at {s:3}, distance {t - s}: score {score:.4f}")
 
 # %% [markdown]
-# The first three scores are equal: the distance is 2 each time.
+# The first three scores are equal, because the distance is 2 each time.
 #
-# A head has $d$ numbers, so $d / 2$ such arrows: $(x_0, x_1), (x_2, x_3), \dots$ Each pair $i$ turns at its
-# own speed
+# A head has $d$ numbers, which make $d / 2$ such arrows: $(x_0, x_1), (x_2, x_3), \dots$ Pair $i$ has its own
+# speed
 #
 # $$\theta_i = \mathrm{base}^{-2i/d}, \qquad i = 0, \dots, d/2 - 1$$
 #
-# The first pair turns fast and tells neighbours apart; the last turns slowly and tells near from far. (The
-# same speeds as those of the sines in notebook 05.)
+# The first pair rotates fast and tells neighbours apart; the last rotates slowly and tells near from far. (The
+# sines of notebook 05 have the same speeds.)
 
 # %%
 d, base = 8, 10000.0
 for i in range(d // 2):
     speed = base ** (-2 * i / d)
-    print(f"pair {i}: {speed:.4f} per position, once round in {2 * math.pi / speed:8.0f} positions")
+    print(f"pair {i}: {speed:.4f} per position, a full turn in {2 * math.pi / speed:6.0f} positions")
 
 # %% [markdown]
 # ### Exercise: `rotate`
 #
 # {{exercise rotary-positions}}
 #
-# `x` is `[B, num_heads, T, d]`: the queries or the keys of all heads. The vector at `x[:, :, t]` is at
-# position `first + t`. Return the same shape, with every pair turned:
+# `x`, `[B, num_heads, T, d]`, holds the queries or the keys of all heads. The vector `x[:, :, t]` is at position
+# `first + t`. Return a tensor of the same shape with every pair rotated:
 #
 # ```python
 # for i in range(d // 2):
 #     angle = (first + t) * base ** (-2 * i / d)
-#     turned[..., t, 2 * i]     = x[..., t, 2 * i] * cos(angle) - x[..., t, 2 * i + 1] * sin(angle)
-#     turned[..., t, 2 * i + 1] = x[..., t, 2 * i] * sin(angle) + x[..., t, 2 * i + 1] * cos(angle)
+#     rotated[..., t, 2 * i]     = x[..., t, 2 * i] * cos(angle) - x[..., t, 2 * i + 1] * sin(angle)
+#     rotated[..., t, 2 * i + 1] = x[..., t, 2 * i] * sin(angle) + x[..., t, 2 * i + 1] * cos(angle)
 # ```
 #
-# Write it without loops: `x[..., 0::2]` has the first number of each pair. `first` is there for the cache,
-# as in notebook 07. If `d` is odd, raise a `ValueError` that names it. (Some libraries pair $x_i$ with
-# $x_{i + d/2}$ instead. Both work; weights trained with one don't work with the other.)
+# Write it without loops: `x[..., 0::2]` is the first number of every pair. `first` is there for the cache, as in
+# notebook 07. If `d` is odd, raise a `ValueError` that gives it. (Some libraries pair $x_i$ with $x_{i + d/2}$
+# instead. Both work, but a model trained with one does not work with the other.)
 
 
 # %% nbgrader={"grade_id": "rotary-positions", "solution": true}
 def rotate(x, first=0, base=10000.0):
-    """Turn each pair of numbers of x [B, num_heads, T, d] by an angle that grows with its position."""
+    """Rotate each pair of numbers in x [B, num_heads, T, d] by an angle that grows with its position."""
     ### BEGIN SOLUTION
     T, d = x.shape[-2:]
     if d % 2:
-        raise ValueError(f"Pairs need an even number of columns, and there are {d}.")
+        raise ValueError(f"Pairs need an even number of columns, but there are {d}.")
     positions = torch.arange(first, first + T).to(x)
     speeds = base ** (-torch.arange(0, d, 2).to(x) / d)
     angles = positions[:, None] * speeds  # [T, d / 2]
@@ -132,8 +129,8 @@ result.points
 # %% [markdown]
 # ### Does only the distance count?
 #
-# The same query and the same key at every pair of positions. Read along a diagonal: each has one
-# colour, because the distance is the same.
+# We place the same query and the same key at every pair of positions. Follow any diagonal: it has a single
+# colour, because the distance does not change along it.
 
 # %%
 from course_utils.language_model import draw_scores
@@ -145,18 +142,18 @@ if ready("rotary-positions"):
     display(draw_scores(everywhere[0] @ everywhere[1].T))
 
 # %% [markdown]
-# No table, no last position: a cache can go on for ever. (Whether the *model* still understands distances
-# that it never met in training is another question.)
+# There is no table and no last position, so a cache can grow for ever. (Whether the *model* still understands
+# distances that it never met in training is another question.)
 
 # %% [markdown]
 # ## 2 Grouped queries
 #
-# With a key-value cache (notebook 07), the cost of writing is mostly memory: for each token, layer and head,
-# one key and one value must be kept, and read again at every step. Do all heads need their own?
+# With a key-value cache (notebook 07), writing costs mostly memory: for each token, layer and head, one key and
+# one value must be kept, and read again at every step. Does every head need its own?
 #
-# **Grouped queries**: heads ask different questions, but share keys and values in groups. With 8 heads
-# and 2 groups, heads 0 to 3 use the keys and values of group 0, heads 4 to 7 those of group 1. One
-# group for all is called *multi-query* attention [@shazeer2019].
+# With **grouped queries**, heads ask different questions but share keys and values in groups. With 8 heads and
+# 2 groups, heads 0 to 3 use the keys and values of group 0, and heads 4 to 7 those of group 1. If all heads share
+# a single group, it is called *multi-query* attention [@shazeer2019].
 
 # %%
 heads, groups = 8, 2
@@ -164,8 +161,8 @@ for head in range(heads):
     print(f"head {head} reads group {head // (heads // groups)}")
 
 # %% [markdown]
-# What it saves, for a model with 32 layers, 32 heads of 128 numbers each, 16-bit numbers, and a text of
-# 8,192 tokens:
+# How much does this save? Take a model with 32 layers and 32 heads of 128 numbers each, numbers of 16 bits, and a
+# text of 8,192 tokens:
 
 # %%
 for groups in (32, 8, 1):
@@ -173,7 +170,7 @@ for groups in (32, 8, 1):
     print(f"{groups:2} groups: {2 * numbers / 2**30:.2f} GiB of keys and values")
 
 # %% [markdown]
-# As a loop over the heads, for one sequence without a mask:
+# Here is the loop over the heads, for one sequence without a mask:
 
 # %%
 torch.manual_seed(0)
@@ -191,14 +188,14 @@ torch.stack(outputs).shape
 #
 # {{exercise grouped-queries}}
 #
-# `query` is `[B, num_heads, T, d]`, `key` and `value` are `[B, groups, S, d]`. Consecutive heads share a
-# group, as in the loop. `mask` is `[T, S]`, True where attention is allowed, or `None`. Return
-# `[B, num_heads, T, d]`. If `groups` does not divide `num_heads`, raise a `ValueError` that names both.
+# `query` is `[B, num_heads, T, d]`; `key` and `value` are `[B, groups, S, d]`. Consecutive heads share a group, as in
+# the loop. `mask` is `[T, S]`, True where attention is allowed, or `None`. Return `[B, num_heads, T, d]`. If `groups`
+# does not divide `num_heads`, raise a `ValueError` that gives both numbers.
 
 
 # %% nbgrader={"grade_id": "grouped-queries", "solution": true}
 def grouped_attention(query, key, value, mask=None):
-    """Attention in which consecutive heads share the keys and values of a group."""
+    """Attention in which consecutive heads share the keys and values of their group."""
     ### BEGIN SOLUTION
     num_heads, groups = query.shape[1], key.shape[1]
     if num_heads % groups:
@@ -231,27 +228,28 @@ if ready("grouped-queries"):
     query = torch.randn(2, 8, 5, 16)
     key, value = torch.randn(2, 2, 2, 7, 16)
     theirs = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    print("the same:", torch.allclose(grouped_attention(query, key, value), theirs, atol=1e-5))
+    mine = grouped_attention(query, key, value)
+    print("yours and PyTorch's agree:", torch.allclose(mine, theirs, atol=1e-5))
 
 # %% [markdown]
 # ## 3 Attention in blocks
 #
-# For $T$ queries and $S$ keys, the weights are a table of $T \times S$ numbers. For 100,000 tokens that is
-# $10^{10}$ per head, though the result has only $T \times d_v$. Can we go through the keys
-# **block by block**, and forget each block?
+# For $T$ queries and $S$ keys, the weights are a table of $T \times S$ numbers. With 100,000 tokens that is
+# $10^{10}$ numbers per head, although the result has only $T \times d_v$. Can we go through the keys
+# **block by block** and forget each block afterwards?
 #
-# The sum $\sum_s \exp(z_s)\, v_s$ is easy: add up block by block. But $\exp(z_s)$ overflows unless the largest
+# The sum $\sum_s \exp(z_s)\, v_s$ is easy to accumulate block by block. But $\exp(z_s)$ overflows unless the largest
 # score is subtracted first, and the largest may come last:
 
 # %%
 scores = torch.tensor([1.0, 2.0, 100.0])
-print("without subtracting:", torch.exp(scores))
-print("with:", torch.exp(scores - scores.max()))
+print("as they are:       ", torch.exp(scores))
+print("largest subtracted:", torch.exp(scores - scores.max()))
 
 # %% [markdown]
-# The way out: subtract the largest score **so far**. When a larger one comes, what was added up before is too
-# large by a known factor, $\exp(\text{old} - \text{new})$: multiply by it, and go on. Three things are
-# kept for each query, however long the text is:
+# The way out is to subtract the largest score **so far**. When a larger one comes, everything accumulated before is
+# too large by a known factor, so we multiply it by $\exp(\text{old} - \text{new})$ and continue. For each query we
+# keep three things, however long the text is:
 #
 # | kept | meaning |
 # | --- | --- |
@@ -259,7 +257,7 @@ print("with:", torch.exp(scores - scores.max()))
 # | `total` $\ell$ | $\sum_s \exp(z_s - m)$ over the keys so far |
 # | `summed` $o$ | $\sum_s \exp(z_s - m)\, v_s$ over the keys so far |
 #
-# In the end the output is $o / \ell$. Number by number, for one query:
+# At the end, the output is $o / \ell$. Here it is for one query, one score at a time:
 
 # %%
 values = torch.tensor([10.0, 20.0, 30.0])
@@ -278,10 +276,10 @@ print("at once:", float(torch.softmax(scores, dim=0) @ values))
 #
 # {{exercise online-softmax}}
 #
-# One step for all queries and one block of keys. What was kept so far is `largest [T]`, `total [T]` and
-# `summed [T, d_v]`; `query` is `[T, d]`, the block is `keys [S, d]` and `values [S, d_v]`. The scores are
-# $q \cdot k / \sqrt{d}$. Return the new `largest, total, summed`, and leave the old ones as they are. A
-# block may have any length, and scores may be hundreds.
+# Write one step, for all queries and one block of keys. `largest`, `[T]`, `total`, `[T]`, and `summed`, `[T, d_v]`,
+# have been kept so far. `query` is `[T, d]`, and the block consists of `keys`, `[S, d]`, and `values`, `[S, d_v]`. The
+# scores are $q \cdot k / \sqrt{d}$. Return the new `largest, total, summed`, and leave the old ones unchanged. A block
+# can have any length, and scores can be in the hundreds.
 
 
 # %% nbgrader={"grade_id": "online-softmax", "solution": true}
@@ -308,7 +306,7 @@ result.points
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### Equal, and how much memory?
+# ### Is it equal, and how much memory does it take?
 #
 # The whole of attention is now a loop over blocks:
 
@@ -329,7 +327,7 @@ def at_once(query, keys, values):
 
 
 # %% [markdown]
-# We measure the largest amount of memory that tensors use at one moment, beyond the inputs:
+# We measure the most memory that tensors use at any one moment, not counting the inputs:
 
 # %%
 from course_utils.language_model import peak_bytes
@@ -354,19 +352,18 @@ if ready("online-softmax"):
     display(draw_memory(rows))
 
 # %% [markdown]
-# At once, twice the length needs four times the memory. In blocks, twice the length needs twice the memory:
-# the block of scores is `T` by 128. Cut the queries into blocks too, and it does not grow at all beyond
-# inputs and result. That is what fused kernels do [@dao2022]: a block fits into the small fast
-# memory of the chip, and the table of weights never exists. (Notebook 07 measured such a kernel: the line
-# *fused*.)
+# Computed at once, twice the length needs four times the memory. In blocks it needs only twice the memory, because
+# a block of scores is `T` by 128. If the queries are cut into blocks too, the memory beyond inputs and result does
+# not grow at all. That is what fused kernels do [@dao2022]: a block fits into the chip's small, fast memory, and the
+# table of weights never exists. (Notebook 07 measured such a kernel: the line *fused*.)
 
 # %% [markdown]
 # ## Summary
 #
-# - Turned queries and keys make a score depend on the distance alone, and need no table of positions.
-# - Keys and values can be shared among heads; the cache shrinks by heads / groups.
+# - Rotating queries and keys makes a score depend only on their distance, without a table of positions.
+# - Heads can share keys and values; the cache shrinks by a factor of heads / groups.
 # - A softmax can be computed in one pass: keep the largest score, the total and the sum so far.
-# - Attention in blocks is exact, and its memory grows with the length, not with its square.
+# - Attention in blocks is exact, and its memory grows with the length rather than with its square.
 #
-# **Where to go next**: put `rotate` into your `CausalLayer` of notebook 07 in place of the positions,
-# train it again, and let it write on past its context.
+# **Where to go next**: in your `CausalLayer` of notebook 07, replace the positions by `rotate`. Train it again, and
+# let it write beyond its context.
