@@ -472,7 +472,7 @@ counting(torch.tensor([[3], [5]])).argmax(dim=-1)
 # {{exercise greedy-decode}}
 #
 # Decode a whole batch at once:
-# - `first`, `[B]`, holds the token that each row starts with. It is not part of the result.
+# - `first` is `[B]`: the token that each row starts with. It is not part of the result.
 # - At each step, give `step` *all* the tokens so far, `[B, t]`, and take the most likely next token of
 #   each row.
 # - A row that has written `end` is finished. Fill the rest of it with `end`.
@@ -575,6 +575,8 @@ if ready("transformer", "greedy-decode"):
         print(
             f"{name:12} {history.seconds:4.0f} s   lines of length 10 without a mistake: {exact:.1%}"
         )
+    if budget == "smoke":
+        print("A smoke run only shows that the code works. The quick budget trains these models.")
 
 # %% [markdown]
 # ### Every layer, every head
@@ -626,7 +628,7 @@ print("head 1 computed alone:  ", (W_O[:, 3:] @ z[3:]).numpy().round(2))
 #
 # {{exercise silence-a-head}}
 #
-# `W_O`, `[D, D]`, is the matrix of an attention's last linear layer, stored as PyTorch stores it: each row
+# `W_O` is the `[D, D]` matrix of an attention's last linear layer, stored as PyTorch stores it: each row
 # belongs to an output, each column to an input. Return a **copy** in which head `head` contributes
 # nothing. Heads are counted from 0. Leave `W_O` itself unchanged, because we will need it again.
 
@@ -669,35 +671,29 @@ guess
 
 
 # %%
-def output_matrix(attention):
-    """The W_O of an attention. Your class calls it W_O; PyTorch's calls it out_proj."""
-    return (attention.W_O if hasattr(attention, "W_O") else attention.out_proj).weight
+from course_utils.transformer import output_changed
 
 
 def loss_without(model, name, head, batch):
     """The loss on a batch while one head of the attention `name` is silent."""
-    attention = model.get_submodule(name)
-    W_O = output_matrix(attention)
-    before = W_O.detach().clone()
-    with torch.no_grad():
-        W_O.copy_(without_head(before, attention.num_heads, head))
-        loss, _ = task_loss(model, batch)
-        W_O.copy_(before)
-    return loss.item()
+    with output_changed(model.get_submodule(name), lambda W_O: without_head(W_O, 4, head)):
+        return task_loss(model, batch)[0].item()
 
 
 if ready("transformer", "greedy-decode", "silence-a-head"):
     model = models["reverse"].eval()
     batch = tasks["reverse"].draw(200, 8, seed=98)
-    with torch.no_grad():
-        print(f"all heads: loss {task_loss(model, batch)[0]:.3f}")
+    print(f"all heads: loss {task_loss(model, batch)[0].item():.3f}")
     worst = {}
     for kind, belongs in KINDS.items():
         for name in (n for n, _ in model.named_modules() if n.endswith("attention") and belongs(n)):
             losses = [loss_without(model, name, head, batch) for head in range(4)]
             worst[kind] = max([worst.get(kind, 0.0), *losses])
             print(f"{name:34} without head 0 to 3:", "  ".join(f"{v:.3f}" for v in losses))
-    display(guess.reveal(max(worst, key=worst.get)))
+    if budget == "smoke":
+        print("After a smoke run the model knows too little to settle the guess.")
+    else:
+        display(guess.reveal(max(worst, key=worst.get)))
 
 # %% [markdown]
 # Compare the maps of the heads that are missed with those of the heads that are not. A head with a clear

@@ -228,9 +228,8 @@ result.points
 #
 # {{exercise shifted-targets}}
 #
-# `logits` is `[B, T, V]`, and `tokens`, `[B, T]`, is what went into the model. Return the mean
-# cross-entropy (with the natural logarithm) over all `B * (T - 1)` predictions, as a scalar tensor. As a
-# loop:
+# `logits` is `[B, T, V]`. `tokens` is `[B, T]`: what went into the model. Return the mean cross-entropy (with
+# the natural logarithm) over all `B * (T - 1)` predictions, as a scalar tensor. As a loop:
 #
 # ```python
 # losses = []

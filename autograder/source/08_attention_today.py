@@ -86,7 +86,7 @@ for i in range(d // 2):
 #
 # {{exercise rotary-positions}}
 #
-# `x`, `[B, num_heads, T, d]`, holds the queries or the keys of all heads. The vector `x[:, :, t]` is at position
+# `x` is `[B, num_heads, T, d]`: the queries or the keys of all heads. The vector `x[:, :, t]` is at position
 # `first + t`. Return a tensor of the same shape with every pair rotated:
 #
 # ```python
@@ -276,10 +276,10 @@ print("at once:", float(torch.softmax(scores, dim=0) @ values))
 #
 # {{exercise online-softmax}}
 #
-# Write one step, for all queries and one block of keys. `largest`, `[T]`, `total`, `[T]`, and `summed`, `[T, d_v]`,
-# have been kept so far. `query` is `[T, d]`, and the block consists of `keys`, `[S, d]`, and `values`, `[S, d_v]`. The
-# scores are $q \cdot k / \sqrt{d}$. Return the new `largest, total, summed`, and leave the old ones unchanged. A block
-# can have any length, and scores can be in the hundreds.
+# Write one step, for all queries and one block of keys. What has been kept so far is `largest [T]`, `total [T]` and
+# `summed [T, d_v]`. `query` is `[T, d]`, and the block is `keys [S, d]` and `values [S, d_v]`. The scores are
+# $q \cdot k / \sqrt{d}$. Return the new `largest, total, summed`, and leave the old ones unchanged. A block can have
+# any length, and scores can be in the hundreds.
 
 
 # %% nbgrader={"grade_id": "online-softmax", "solution": true}

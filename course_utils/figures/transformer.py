@@ -138,7 +138,7 @@ def _decoder(c: Canvas, there: set[str], new: str) -> None:
     _sublayer(c, RIGHT, 264, "feed-forward", "feed", on, name == new)
     name, on = "readout", "readout" in there
     c.arrow((RIGHT, 166), (RIGHT, 96), built=on)
-    c.box(RIGHT, 76, WIDE, 40, "linear: a logit per word", "output", on, name == new)
+    c.box(RIGHT, 76, WIDE, 40, "linear: logits", "output", on, name == new)
     c.arrow((RIGHT, 56), (RIGHT, 30), built=on)
     c.text(RIGHT, 22, "next word", 13, built=on)
 

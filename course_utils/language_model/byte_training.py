@@ -1,4 +1,4 @@
-"""How a student's own decoder-only model learns bytes, and how many bits it needs for each."""
+"""How a student's decoder-only model learns bytes, and how many bits it needs per byte."""
 
 from __future__ import annotations
 

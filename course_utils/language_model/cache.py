@@ -1,4 +1,4 @@
-"""A student's cached attention in the place of a model's own, with the same weights."""
+"""Puts a student's cached attention in place of a model's own, with the same parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class InPlace(nn.Module):
-    """Takes the place of an attention that gets query, key and value, and asks another one."""
+    """Stands in for an attention that gets query, key and value, and calls another one."""
 
     batch_first = False  # tells PyTorch's layer not to take the short cut that goes past `forward`
 
@@ -25,9 +25,9 @@ class InPlace(nn.Module):
 
 @contextlib.contextmanager
 def with_cache(model: Any, attention: type[nn.Module]) -> Iterator[list[nn.Module]]:
-    """Inside the block the model uses `attention(d_model, num_heads)`, with its own weights.
+    """Inside the block the model uses `attention(d_model, num_heads)`, with its own parameters.
 
-    `model` is a DecoderOnly: each of its layers has an `attention`. Gives the new modules, so
+    `model` is a DecoderOnly: each of its layers has an `attention`. Yields the new modules, so
     that they can be reset.
     """
     before = [layer.attention for layer in model.layers]
@@ -48,14 +48,14 @@ def with_cache(model: Any, attention: type[nn.Module]) -> Iterator[list[nn.Modul
 def _heads_of(attention: Any) -> int:
     if not hasattr(attention, "num_heads"):
         raise ValueError(
-            f"Your {type(attention).__name__} does not say how many heads it has: keep them as "
-            "self.num_heads, and make the model again."
+            f"Your {type(attention).__name__} has no num_heads. Store the number of heads as "
+            "self.num_heads, and build the model again."
         )
     return attention.num_heads
 
 
 def copy_weights(source: Any, target: Any) -> None:
-    """Give a module with W_Q, W_K, W_V and W_O the weights of another, or of PyTorch's own."""
+    """Give a module with W_Q, W_K, W_V and W_O the parameters of another, or of PyTorch's."""
     if hasattr(source, "W_Q"):
         target.load_state_dict(source.state_dict())
         return

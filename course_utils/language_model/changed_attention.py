@@ -1,4 +1,4 @@
-"""What happens when attention is changed at test time, and the maps that it is judged by."""
+"""What happens when attention is changed at test time, and the maps that show it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Changed(nn.Module):
             rows = slice(None, attention.embed_dim)
             if head is not None:
                 rows = slice(head * size, (head + 1) * size)
-            with torch.no_grad():  # no query, no preference: all scores become 0
+            with torch.no_grad():  # without a query there is no preference: all scores become 0
                 self.other.in_proj_weight[rows] = 0
                 self.other.in_proj_bias[rows] = 0
 
@@ -51,11 +51,11 @@ def changed_attention(
     head: int | None = None,
     seed: int = 0,
 ) -> Iterator[None]:
-    """Inside the block the target's words attend in another way; the source's words do not.
+    """Inside the block the target's words attend differently; the source's words do not.
 
-    "uniform"   the queries are zero, so all scores are alike
-    "shuffled"  each source word's weight goes to another source word: the keys change places,
-                the values stay (all heads of a layer together)
+    "uniform"   the queries are zero, so all scores are equal
+    "shuffled"  each source word's weight goes to another source word: the keys are permuted,
+                the values are not (all heads of a layer together)
     `layer` and `head` name the place; None means all of them.
     """
     if change not in ("uniform", "shuffled") or (change == "shuffled" and head is not None):

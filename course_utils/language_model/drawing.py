@@ -31,9 +31,9 @@ def draw_steps(without: Written, cached: Written) -> Picture:
         (cached, "x", "#1f4e8c", "with cache"),
     ):
         axes.plot([1e3 * s for s in written.seconds], mark, ms=3, color=colour, label=label)
-    # The slowest few steps are other work of the machine; they would press the rest down.
+    # In the slowest few steps the machine did something else; they would flatten the rest.
     usual = sorted(without.seconds)[int(0.98 * len(without.seconds))]
-    axes.set(xlabel="words written so far", ylabel="milliseconds for the next")
+    axes.set(xlabel="tokens written so far", ylabel="milliseconds for the next")
     axes.set_ylim(0, 1.2e3 * usual)
     axes.legend(frameon=False, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
@@ -45,7 +45,7 @@ def draw_steps(without: Written, cached: Written) -> Picture:
 
     return from_figure(
         figure,
-        f"Milliseconds for a word, typical of the first {quarter} and of the last {quarter} words. "
+        f"Milliseconds per token, median of the first {quarter} and of the last {quarter} tokens. "
         f"Without cache: {typical(without)}. With cache: {typical(cached)}.",
     )
 
@@ -62,12 +62,12 @@ def draw_heads(table: Sequence[tuple[str, float, float]]) -> Picture:
     axes.axhline(0, color="grey", lw=0.6)
     axes.set(
         xlabel="sharpness: mean largest weight on the source",
-        ylabel="next words lost, in points",
+        ylabel="next words lost, in percentage points",
     )
     axes.spines[["top", "right"]].set_visible(False)
     rows = (f"{name}: {sharp:.2f}, {100 * lost:.1f}." for name, sharp, lost in table)
     return from_figure(
-        figure, "Layer.head, its sharpness, points lost without its map. " + " ".join(rows)
+        figure, "Heads as layer.head, with sharpness and percentage points lost. " + " ".join(rows)
     )
 
 
@@ -113,7 +113,7 @@ def plot_costs(
 
 
 def draw_recall(measured: MeasuredRecall, trained: int = 16) -> Picture:
-    """Right answers against the number of pairs, and the line of an answer that ignores the keys."""
+    """Correct answers by number of pairs, and the line of an answer that ignores the keys."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
@@ -121,10 +121,10 @@ def draw_recall(measured: MeasuredRecall, trained: int = 16) -> Picture:
         axes.plot(measured.pairs, shares, marker=MARKS[kind], color=COLOURS[kind], label=kind)
     axes.plot(measured.pairs, measured.no_keys, ":", color="#555555", label="no keys")
     axes.axvline(trained, color="grey", lw=0.6)
-    axes.text(1.03 * trained, 0.55, "more than trained", fontsize=8, color="#555555")
+    axes.text(1.03 * trained, 0.55, "more than in training", fontsize=8, color="#555555")
     axes.set_xscale("log", base=2)
     axes.set_xticks(measured.pairs, [str(n) for n in measured.pairs])
-    axes.set(xlabel="pairs to remember", ylabel="share of right answers", ylim=(0, 1.05))
+    axes.set(xlabel="pairs to remember", ylabel="share of correct answers", ylim=(0, 1.05))
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.spines[["top", "right"]].set_visible(False)
     lines = {**measured.models, "no keys": measured.no_keys}
@@ -134,7 +134,7 @@ def draw_recall(measured: MeasuredRecall, trained: int = 16) -> Picture:
         + "."
         for kind, shares in lines.items()
     )
-    return from_figure(figure, "Share of right answers by number of pairs. " + " ".join(rows))
+    return from_figure(figure, "Share of correct answers by number of pairs. " + " ".join(rows))
 
 
 MEMORY_STYLES = {

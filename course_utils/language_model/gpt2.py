@@ -1,4 +1,4 @@
-"""GPT-2's published weights, where there is a network: the file, and its tokens as text."""
+"""GPT-2's published parameters, if there is a network: the file, and its tokens as text."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class PublicGPT2:
 def public_gpt2(
     folder: Path = FOLDER, address: str = ADDRESS, download: bool = True
 ) -> PublicGPT2 | None:
-    """The small GPT-2; a sentence and None where it can't be had."""
+    """The small GPT-2; where it is not available, print a sentence and return None."""
     missing = [name for name in FILES if not (folder / name).exists()]
     if missing and not download:
-        print("GPT-2's weights are downloaded with the full budget only.")
+        print("GPT-2's parameters are downloaded only in the full budget.")
         return None
     try:
         for name in missing:
             _fetch(address + name, folder / name)
     except OSError as problem:
-        print(f"GPT-2's weights can't be reached from here ({problem}). Nothing else needs them.")
+        print(f"GPT-2's parameters can't be downloaded here ({problem}). Nothing else needs them.")
         return None
     words = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     vocabulary = {number: word for word, number in words.items()}

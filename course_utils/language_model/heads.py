@@ -1,4 +1,4 @@
-"""What single heads of a decoder-only model do: measured from their maps, and by silencing them."""
+"""What single heads of a decoder-only model do, measured from their maps and by silencing them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LETTERS = (33, 127)  # printable bytes
 
 @dataclass(frozen=True)
 class Head:
-    """A head, and how much of its weight goes where.
+    """A head, and where its weight goes.
 
     previous    to the position just before, on real text
-    induction   on random text that comes twice: to the byte that followed the first time
+    induction   on random text that is repeated: to the byte that followed the first time
     """
 
     layer: int
@@ -83,7 +83,7 @@ def silenced(model: Any, layer: int, number: int) -> Iterator[None]:
 
 @torch.no_grad()
 def loss_of_the_second_time(model: Any, length: int = 48) -> float:
-    """The loss per byte of random text, where it comes for the second time."""
+    """The loss per byte of random text when it comes up for the second time."""
     model.eval()
     tokens = repeated(64, length, seed=1)
     logits = model(tokens)[:, length:-1]

@@ -1,6 +1,6 @@
-"""Translation with one stack: source and target joined, and every word predicted from those before.
+"""Translation with one stack: source and target joined, each word predicted from those before it.
 
-The layers are PyTorch's own. What makes a decoder-only model of them is the mask alone.
+The layers are PyTorch's own. Only the mask makes a decoder-only model of them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from course_utils.transformer.sizes import Sizes
 
 
 class LanguageModel(nn.Module):
-    """Joined words in, scores for the next target word out.
+    """Joined words in, logits of the next target word out.
 
-    A source word keeps its number; a target word's number is moved up by the size of the source
-    vocabulary. So one table of embeddings serves both languages.
+    A source word keeps its number; a target word's number is shifted up by the size of the source
+    vocabulary, so that one embedding table serves both languages.
     """
 
-    layers: Any  # transformer layers, one after the other
+    layers: Any  # transformer layers, one after another
 
     def __init__(self, source_words: int, target_words: int, sizes: Sizes | None = None):
         super().__init__()
@@ -60,26 +60,26 @@ class LanguageModel(nn.Module):
         end = joined.shape[1]
         if end > self.sizes.max_length:
             raise ValueError(
-                f"The model has {self.sizes.max_length} positions, and the sequence needs {end}: "
-                "make it shorter, or build the model with a larger max_length."
+                f"The model has {self.sizes.max_length} positions, but the sequence needs {end}. "
+                "Shorten it, or build the model with a larger max_length."
             )
         places = torch.arange(end, device=joined.device)
         return self.dropout(self.words(joined) + self.positions(places))
 
     def forward(self, joined: Tensor, prefix: int = 0, from_position: int = 0) -> Tensor:
-        """joined [B, L] -> scores of the next target word [B, L - from_position, V].
+        """joined [B, L] -> logits of the next target word [B, L - from_position, V].
 
         The first `prefix` words see each other in both directions; all else is causal.
         """
         mask = joined_mask(joined.shape[1], prefix).to(joined.device)
         x = self.embed(joined)
         for layer in self.layers:
-            x = layer(x, src_mask=~mask)  # torch wants True where attention is not allowed
+            x = layer(x, src_mask=~mask)  # PyTorch expects True where attention is not allowed
         return self.output(self.norm(x[:, from_position:]))
 
 
 def joined_mask(length: int, prefix: int = 0) -> Tensor:
-    """True where a position may look, [L, L]: at the past, and inside the prefix everywhere."""
+    """True where a position may look, [L, L]: at the past, and everywhere within the prefix."""
     if not 0 <= prefix <= length:
         raise ValueError(f"A prefix of {prefix} does not fit into a sequence of {length} words.")
     mask = torch.ones(length, length, dtype=torch.bool).tril()

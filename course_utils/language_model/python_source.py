@@ -44,7 +44,7 @@ def standard_library(library: str | Path | None = None) -> Texts:
         held_out = b"".join(found.pop(name) for name in HELD_OUT)
         size = sum(map(len, found.values())) / 1e6
         note = (
-            f"The standard library of this Python: {len(found)} files to learn from "
+            f"This Python's standard library: {len(found)} files to learn from "
             f"({size:.1f} million bytes), {len(HELD_OUT)} held out."
         )
         return Texts(b"".join(found.values()), held_out, note)

@@ -1,6 +1,6 @@
 """Three ways to carry the past along: a recurrent state, a linear state, and attention to all of it.
 
-One layer of PyTorch's serves all three; only the part that mixes positions is exchanged.
+All three use PyTorch's layer; only the part that mixes positions is replaced.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Recurrence(nn.Module):
 class DiagonalSSM(nn.Module):
     """A state-space model: h_t = a * h_{t-1} + B x_t,  y_t = Re(C h_t).
 
-    `a` holds one complex number below 1 for each of the N entries of the state: how fast it
-    fades, and how fast it turns. The step from h_{t-1} to h_t is linear, so h_t is a sum
+    `a` holds one complex number of absolute value below 1 for each of the N entries of the state:
+    how fast it fades, and how fast it rotates. The step from h_{t-1} to h_t is linear, so h_t is a sum
     over the past, h_t = sum_s a^(t-s) B x_s: a convolution, which needs no waiting.
     """
 

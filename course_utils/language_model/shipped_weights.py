@@ -1,7 +1,7 @@
-"""The small model that comes with the course: its weights, and the logits it gave when stored.
+"""The small model that comes with the course: its parameters, and the logits that they gave.
 
-`benchmarks/byte_model.py` trained it on the source of Python's standard library. Two layers are enough
-for heads that work together.
+It was trained on the source of Python's standard library. Two layers are enough for heads that
+work together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASKED = 64  # bytes of the text whose logits are stored
 
 @dataclass(frozen=True)
 class Shipped:
-    """Weights by name, sizes for DecoderOnly, and a text with the logits that it should give."""
+    """Parameters by name, sizes for DecoderOnly, and a text with the logits that it should give."""
 
     weights: dict[str, Tensor]
     sizes: dict[str, int]
@@ -42,7 +42,7 @@ def shipped_model() -> Shipped:
 
 @torch.no_grad()
 def load_weights(model: Any, weights: dict[str, Tensor]) -> None:
-    """Put weights in PyTorch's names into a model, whose attention may have W_Q, W_K, W_V, W_O."""
+    """Load parameters with PyTorch's names; the model's attention may have W_Q, W_K, W_V, W_O."""
     if not any(".W_Q." in name for name in model.state_dict()):
         model.load_state_dict(weights)
         return
@@ -58,7 +58,7 @@ def load_weights(model: Any, weights: dict[str, Tensor]) -> None:
 
 @torch.no_grad()
 def store(model: Any, text: bytes) -> Path:
-    """Write the weights in half precision, and the logits that those give."""
+    """Write the parameters in half precision, and the logits that they give."""
     model.load_state_dict({n: w.half().float() for n, w in model.state_dict().items()})
     model.eval()
     asked = text[:ASKED]

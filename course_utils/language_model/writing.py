@@ -1,4 +1,4 @@
-"""One token after the other: translations, and texts that go on, with and without a cache."""
+"""Writing token by token: translations and continued texts, with and without a cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from course_utils.translation.scores import bleu
 
 
 def written_jointly(two_way: bool, size: int = 256) -> Write:
-    """For `translate`: the most probable words, sources of one length together."""
+    """For `translate`: the most likely words, for sources of equal length together."""
 
     @torch.no_grad()
     def write(
@@ -83,14 +83,14 @@ def translation_figures(
 
 @dataclass(frozen=True)
 class Written:
-    """The words that were chosen, and how long each step took."""
+    """The tokens that were chosen, and how long each step took."""
 
     words: list[int]
     seconds: list[float]
 
 
-def most_probable(scores: Tensor) -> int:
-    return int(scores.argmax())
+def most_probable(logits: Tensor) -> int:
+    return int(logits.argmax())
 
 
 @torch.no_grad()
@@ -102,11 +102,11 @@ def write(
     attention: type[nn.Module] | None = None,
     end: int | None = None,
 ) -> Written:
-    """Go on from tokens [1, T] by up to `count` more; stop after the token `end`.
+    """Continue from tokens [1, T] with up to `count` more; stop after the token `end`.
 
-    `model` is a DecoderOnly. Without `attention` each step runs it over everything (over as much
-    of the end as it has positions for). With it, a class such as CachedSelfAttention, each step
-    runs the model over the newest token alone, at the position where the text has got to.
+    `model` is a DecoderOnly. Without `attention`, each step runs it over the whole text (or as much
+    of its end as there are positions for). With it, a class such as CachedSelfAttention, each step
+    runs the model over the newest token alone, at the position that the text has reached.
     """
     model.eval()
     words: list[int] = []
@@ -130,7 +130,7 @@ def write(
 def write_text(
     model: Any, start: str, count: int, choose: Callable[[Tensor], int] = most_probable
 ) -> str:
-    """`start` and what a model of bytes makes of it."""
+    """`start`, continued by a model of bytes."""
     device = next(model.parameters()).device
     tokens = as_tokens(start.encode())[None].to(device)
     written = write(model, tokens, count, lambda logits: choose(logits.cpu()))

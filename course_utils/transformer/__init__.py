@@ -11,7 +11,7 @@ __all__, __getattr__ = offer(
     {
         "comparisons": ["as_pytorchs", "gradient_sizes"],
         "masks": ["check_mask"],
-        "multi_head": ["MultiHeadAttention", "in_torchs_names", "recording"],
+        "multi_head": ["MultiHeadAttention", "in_torchs_names", "output_changed", "recording"],
         "sizes": ["Sizes"],
         "training": [
             "RECIPES",

@@ -1,7 +1,7 @@
-"""PyTorch's multi-head attention with this course's masks and names, and a way to see its maps."""
+"""PyTorch's multi-head attention with this course's masks and names, and a way to look inside."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -66,13 +66,13 @@ class MultiHeadAttention(nn.MultiheadAttention):
 
 @contextlib.contextmanager
 def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """Inside the block, the weights of every attention of the model are kept, by its name.
+    """Inside the block, the weights of every attention in the model are kept under its name.
 
     with recording(model) as maps:
         model(source, target)
-    maps["encoder_layers.0.attention"]   # a list: one [B, num_heads, T, S] for each call
+    maps["encoder_layers.0.attention"]   # a list: one [B, num_heads, T, S] per call
 
-    An attention is any part that returns an output and weights of that shape: ours, or yours.
+    An attention is any part that returns an output and weights of that shape: ours or yours.
     """
     maps: dict[str, list[Tensor]] = {}
 
@@ -93,12 +93,29 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
             hook.remove()
 
 
+@contextlib.contextmanager
+def output_changed(attention: Any, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Inside the block, `change(W_O)` takes the place of an attention's output matrix W_O [D, D].
+
+    It works for a student's class, which calls its last layer `W_O`, and for PyTorch's `out_proj`.
+    """
+    last = attention.W_O if hasattr(attention, "W_O") else attention.out_proj
+    before = last.weight.detach().clone()
+    try:
+        with torch.no_grad():
+            last.weight.copy_(change(before.clone()))
+        yield
+    finally:
+        with torch.no_grad():
+            last.weight.copy_(before)
+
+
 def _are_weights(value: Any) -> bool:
     return isinstance(value, Tensor) and value.dim() == 4
 
 
 def in_torchs_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A `state_dict` with the parts of every attention named and stacked as PyTorch has them.
+    """A `state_dict` with the parts of every attention named and stacked as in PyTorch.
 
     `W_Q`, `W_K` and `W_V` of notebook 05 become one `in_proj`, and `W_O` is `out_proj`.
     """

@@ -1,11 +1,11 @@
-"""How large a stack of transformer layers is, for the models of notebooks 06 and 07."""
+"""The size of a stack of transformer layers, for the models of notebooks 06 and 07."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a transformer is, and how much dropout hides while training."""
+    """How large a transformer is, and the share that dropout sets to zero during training."""
 
     d_model: int = 128
     num_heads: int = 4

@@ -78,10 +78,10 @@ def smoothed_loss(smoothing: float = 0.0):
 
 
 def start_well(model: nn.Module) -> None:
-    """Give a fresh transformer numbers it can learn from.
+    """Initialise a new transformer so that it can learn.
 
-    A word that is multiplied by sqrt(d_model) and its position should be about equally large;
-    positions that are drowned by words are found late.
+    A word times sqrt(d_model) and its position should be about equally large: a model in which
+    words drown out the positions learns order late.
     """
     for name, parameter in model.named_parameters():
         if "embedding" in name:
@@ -95,8 +95,8 @@ def start_well(model: nn.Module) -> None:
 def make_transformer(transformer: Callable[..., Any], data: Encoded, sizes: Sizes) -> Any:
     """A transformer of the given class for the two vocabularies, ready to be trained.
 
-    The readout shares its matrix with the target's embedding: both say what a word is like, and
-    it is learned once, not twice.
+    The readout shares its matrix with the target's embedding: both describe what a word is like,
+    and it is learned once, not twice.
     """
     model = transformer(
         sizes.d_model,
@@ -143,10 +143,10 @@ def train_transformer(
 
 
 def next_word(model: Any, source: Tensor) -> Callable[[Tensor], Tensor]:
-    """The `step` that a decoder asks: prefixes [B, t] -> log-probabilities [B, V].
+    """The `step` of a decoding loop: prefixes [B, t] -> log-probabilities [B, V].
 
-    `source` [B, S] is padded. It is encoded once. With one source alone there may be any number
-    of prefixes, as a beam has. Marks that are no words are never proposed.
+    `source` [B, S] is padded and encoded once. A single source may have any number of prefixes,
+    as in a beam. Tokens that are not words are never proposed.
     """
     model.eval()
     mask = source != PAD
@@ -165,7 +165,7 @@ def next_word(model: Any, source: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def written_by(decode: Decode, size: int = 100) -> Write:
-    """For `translate`: how a transformer writes with a decoder such as your `greedy_decode`.
+    """For `translate`: how a transformer writes with a loop such as your `greedy_decode`.
 
     `decode(step, first [B], end, max_length)` returns tokens [B, T]. `size` sources of similar
     length are padded into one batch.

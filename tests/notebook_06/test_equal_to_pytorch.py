@@ -11,7 +11,7 @@ from course_utils.checks import judge
 from course_utils.notebook import judge_here
 from course_utils.register import exercises
 from course_utils.transformer.comparisons import as_pytorchs, by_pytorchs_names, gradient_sizes
-from course_utils.transformer.multi_head import MultiHeadAttention, recording
+from course_utils.transformer.multi_head import MultiHeadAttention, output_changed, recording
 
 ANSWERS = {n: solution(e.id, n) for e in exercises("06_transformer") if e.checked for n in e.names}
 
@@ -145,3 +145,33 @@ def test_pytorchs_transformer_is_no_answer_to_the_exercise():
     verdict = judge_here(judge.make_plan("transformer"), namespace)
     assert verdict.points == 0
     assert any("Write it yourself" in finding.message for finding in verdict.findings)
+
+
+def test_the_output_matrix_is_changed_inside_the_block_only():
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(8, 2).eval()
+    x = torch.randn(1, 5, 8)
+    usual = attention(x, x, x)[0]
+    with output_changed(attention, torch.zeros_like):
+        silent = attention(x, x, x)[0]
+    torch.testing.assert_close(silent, attention.out_proj.bias.expand(1, 5, 8))
+    torch.testing.assert_close(attention(x, x, x)[0], usual)
+
+
+def test_the_output_matrix_comes_back_after_an_error():
+    attention = MultiHeadAttention(8, 2)
+    before = attention.out_proj.weight.detach().clone()
+    with (
+        pytest.raises(RuntimeError, match="stopped"),
+        output_changed(attention, torch.zeros_like),
+    ):
+        raise RuntimeError("stopped")
+    assert torch.equal(attention.out_proj.weight, before)
+
+
+def test_a_change_that_writes_into_the_matrix_it_is_given_does_not_last():
+    attention = MultiHeadAttention(8, 2)
+    before = attention.out_proj.weight.detach().clone()
+    with output_changed(attention, torch.Tensor.zero_):
+        assert not attention.out_proj.weight.any()
+    assert torch.equal(attention.out_proj.weight, before)

@@ -186,7 +186,7 @@ def test_without_a_network_there_is_one_sentence(tmp_path, capsys):
     assert public_gpt2(tmp_path / "none", address=f"{tmp_path.as_uri()}/missing/") is None
     assert capsys.readouterr().out.count("\n") == 1
     assert public_gpt2(tmp_path / "none", download=False) is None
-    assert capsys.readouterr().out == "GPT-2's weights are downloaded with the full budget only.\n"
+    assert capsys.readouterr().out == "GPT-2's parameters are downloaded only in the full budget.\n"
 
 
 def test_the_students_class_equals_the_transformers_package(decoder_only):
