@@ -144,11 +144,14 @@ def _columns(work: Work) -> tuple[str, str, str, str]:
     name = f"{work.notebook.name[:2]} · {work.notebook.title}"
     passed = f"{len(work.done) - len(work.left)} of {len(work.done)}"
     if work.file is None:
-        left = "not started"
+        left = "everything (not started)"
     elif not work.left:
         left = "nothing"
     else:
-        left = "; ".join(f"{one.exercise.title} ({one.state})" for one in work.left)
+        titles: dict[str, list[str]] = {}
+        for one in work.left:
+            titles.setdefault(one.state, []).append(one.exercise.title)
+        left = "; ".join(f"{', '.join(same)} ({state})" for state, same in titles.items())
     return name, passed, left, f"{work.points:g} of {_possible([work]):g}"
 
 

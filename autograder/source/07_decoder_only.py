@@ -928,9 +928,7 @@ from course_utils.language_model import MEMORIES, draw_memories, memory_point
 trials, most = {"smoke": (5, 64), "quick": (50, 128), "full": (200, 128)}[budget]
 counts = [n for n in (4, 8, 16, 24, 32, 48, 64, 96, 128) if n <= most]
 points = [memory_point(name, 32, n, trials=trials) for name in MEMORIES for n in counts]
-picture = draw_memories(points)
-display(picture)
-print(picture.words)
+draw_memories(points)
 
 # %% [markdown]
 # The matrix has 32 rows. With 32 pairs the best one is exact; with 64 its error is
@@ -938,8 +936,10 @@ print(picture.words)
 # error of {{claim:matrix-memory.delta mean}}, a hundred passes {{claim:matrix-memory.passes mean}}, and the plain
 # sum {{claim:matrix-memory.sum mean}}: how a memory is written matters as much as its size.
 #
-# The line *values only* knows which values were stored, but looks at no key. Anything close to it has recalled
-# nothing.
+# The line *values only* knows which values were stored but looks at no key, so it recalls nothing. A large error
+# alone does not prove that. With 32 pairs the plain sum has the same error, yet the right one of 16 possible values
+# is the nearest to its answer {{claim:matrix-memory.sum_recall mean}} of the time: the answer is the right value plus
+# noise from the other pairs.
 
 # %% [markdown]
 # ### And learned memories?
@@ -1014,6 +1014,7 @@ display(draw_recall(recall))
 #   recalls;
 # - half a point: a model with a fixed state for the sensor (SSM or RNN), and exact recall of the distant past is
 #   given up. A transformer with a limited window earns this too, if the reason is right.
+#
 # Figures that differ from those of the model answer are fine if they are the student's own.
 # === END MARK SCHEME ===
 

@@ -45,9 +45,20 @@ def test_what_passed_what_failed_and_what_is_left_are_told_apart(tmp_path, capsy
     said = capsys.readouterr().out
     assert "00 · Start here: 1 of 2 done, 1 of 2 points. Left: Scorer (not yet right)." in said
     assert (
-        "01 · Attention with pen and paper: 0 of 11 done" in said and "Left: not started." in said
+        "01 · Attention with pen and paper: 0 of 11 done" in said
+        and "Left: everything (not started)." in said
     )
     assert said.startswith("Your course: 1 of ")
+
+
+def test_exercises_in_the_same_state_are_listed_together(tmp_path, capsys):
+    saved(tmp_path, "06_transformer", encoder_layer=False, transformer=False)
+    progress(tmp_path)
+    said = capsys.readouterr().out
+    assert (
+        "Left: EncoderLayer, Transformer (not yet right); "
+        "DecoderLayer, greedy_decode, without_head, find the bug (not checked yet)." in said
+    )
 
 
 def test_a_notebook_with_everything_done_has_nothing_left(tmp_path, capsys):
