@@ -34,6 +34,8 @@ def by_pytorchs_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
+@no_answer_to("encoder-layer")
+@no_answer_to("decoder-layer")
 @no_answer_to("transformer")
 def as_pytorchs(model: Any, num_heads: int, norm_first: bool) -> nn.Transformer:
     """A `torch.nn.Transformer` with the parameters of a student's model, ready to be asked."""
