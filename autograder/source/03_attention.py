@@ -50,10 +50,11 @@ for source, target in zip(batch.source, batch.wanted):
 # them is the encoder's final state: 64 numbers of hidden state and 64 more in the cell.
 #
 # ```
-# a   b   d   c          c   d   b   a   end
-# ↓   ↓   ↓   ↓          ↑   ↑   ↑   ↑   ↑
-# □ → □ → □ → □ ═══════> □ → □ → □ → □ → □
-#   the encoder    the bottleneck    the decoder
+# a  b  d  c      c  d  b  a  end
+# ↓  ↓  ↓  ↓      ↑  ↑  ↑  ↑  ↑
+# □→ □→ □→ □ ═══> □→ □→ □→ □→ □
+# encoder     ↑       decoder
+#         bottleneck
 # ```
 #
 # All settings are fixed in advance, with the learning rate that suits *this* model best. The model with
