@@ -401,8 +401,8 @@ if ready("self-attention", "causal-mask"):
 # %% [markdown] nbgrader={"grade_id": "equivariance-proof", "grade": true, "solution": true}
 # ### BEGIN SOLUTION
 # 1. $A(PX) = \mathrm{softmax}\big(PX\,M\,(PX)^\top\big)\,PX W_V$ and $(PX)^\top = X^\top P^\top$.
-# 2. So the scores are $P\,(X M X^\top)\,P^\top = P S P^\top$: $P$ on the left puts the rows of $S$
-#    (the queries) into the new order, $P^\top$ on the right the columns (the keys).
+# 2. So the scores are $P\,(X M X^\top)\,P^\top = P S P^\top$. $P$ on the left puts the rows of $S$
+#    (the queries) in the new order, and $P^\top$ on the right does the same to the columns (the keys).
 # 3. The softmax treats each row by itself, so it makes no difference whether the rows change places
 #    before or after it: $\mathrm{softmax}(PS') = P\,\mathrm{softmax}(S')$. Within a row it divides
 #    $\exp(z_s)$ by the sum over all $s$. A sum does not depend on the order, so permuted scores give
@@ -753,7 +753,7 @@ class WhichFirst(nn.Module):
 
 
 # %% [markdown]
-# The smoke budget barely starts to learn; the others train until the result is clear. Guess before you train:
+# Make a guess before you train:
 
 # %%
 from course_utils.widgets import predict
