@@ -93,6 +93,7 @@ def stays_and_repeats(e: Evidence, label: str, shapes, names) -> None:
             "Two calls on the same input give different results.",
             "Make layers in __init__, not in forward; and nothing random here.",
         )
+    keeps_nothing(e, label, shapes)
     for index, name in enumerate(names):
         given = e.args(label)[index]
         if given is not None and differ(
@@ -104,6 +105,28 @@ def stays_and_repeats(e: Evidence, label: str, shapes, names) -> None:
                 f"Your code changes its input `{name}`.",
                 "Operations that end in an underscore, += and index assignment change in place.",
             )
+
+
+def keeps_nothing(e: Evidence, label: str, shapes) -> None:
+    """After a call with inputs of other sizes the answer is what it is without one."""
+    if "other" not in e.options(label):
+        return
+    hint = (
+        "What does forward store, on `self` or elsewhere? A mask or positions are made for the sizes "
+        "of one call."
+    )
+    if "later_error" in e.reply(label).notes:
+        first = e.reply(label).notes["later_error"].splitlines()[0]
+        raise Wrong(f"After a call with a shorter input, the next one raises: {first}", hint)
+    later = e.outputs(label, *shapes, prefix="later")
+    for one, other in zip(e.outputs(label, *shapes), later):
+        same(
+            one,
+            other,
+            e.tolerance(label),
+            "After a call with a shorter input, the result is another one: something is kept.",
+            hint,
+        )
 
 
 def slopes_match(e: Evidence, label: str, names) -> None:

@@ -52,6 +52,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         if label.startswith("evaluated"):
             options["eval"] = True
         if label in ("after", "before"):
+            options["other"] = [a[:-1, :-1] for a in args]
             options["upstream"] = [rng.standard_normal((B, T, D))]
             options["directions"] = [rng.standard_normal(a.shape) for a in args]
         questions.append(Ask(label, "call", options))

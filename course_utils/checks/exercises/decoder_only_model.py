@@ -11,7 +11,7 @@ from course_utils.checks.judge import (
     differ,
     same,
 )
-from course_utils.checks.layer_checks import fits_everywhere, refused
+from course_utils.checks.layer_checks import fits_everywhere, keeps_nothing, refused
 from course_utils.checks.layer_parameters import layer, norm
 from course_utils.checks.wire import Ask
 
@@ -53,17 +53,19 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         }
         questions.append(Ask(label, "call", options))
         if label == "main":
+            options["other"] = [tokens[:-1, :-1]]
             others = 1 + rng.integers(0, vocab_size - 1, (B, T - CHANGED_FROM))
             later = tokens.copy()
             later[:, CHANGED_FROM:] = (later[:, CHANGED_FROM:] + others) % vocab_size
-            questions.append(Ask("later tokens", "call", options | {"args": [later]}))
+            plain = {k: v for k, v in options.items() if k != "other"}
+            questions.append(Ask("later tokens", "call", plain | {"args": [later]}))
     init = [11, 6, 2, 1, 7, MAX_LENGTH]
     common = {"target": "DecoderOnly", "init": init}
     long, short = rng.integers(0, 11, (2, MAX_LENGTH + 2)), rng.integers(0, 11, (2, 3))
     return [
         *questions,
         Ask("bad length", "call", common | {"args": [long]}),
-        Ask("bad first", "call", common | {"args": [short, MAX_LENGTH - 1]}),
+        Ask("bad first", "call", common | {"args": [short, MAX_LENGTH - 2]}),
     ]
 
 
@@ -117,12 +119,14 @@ def goes_on(e: Evidence) -> None:
 def too_long_refused(e: Evidence) -> None:
     refused(e, "bad length", f"A text of 11 tokens for {MAX_LENGTH} positions", (11, MAX_LENGTH))
     refused(
-        e, "bad first", f"3 tokens from position 8 on, for {MAX_LENGTH} positions", (11, MAX_LENGTH)
+        e, "bad first", f"3 tokens from position 7 on, for {MAX_LENGTH} positions", (10, MAX_LENGTH)
     )
 
 
 def small_and_repeated(e: Evidence) -> None:
     logits_match("single")(e)
+    B, T, vocab_size, *_ = SIZES["main"]
+    keeps_nothing(e, "main", [(B, T, vocab_size)])
     for label in SIZES:
         read(e, label)
         arrays = e.reply(label).arrays

@@ -70,6 +70,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "fill": {"pool": 0.3 * rng.standard_normal(997)},
         }
         if label == "main":
+            options["other"] = [a[:-1, :-1] for a in args]
             options["upstream"] = [rng.standard_normal((B, T, D)), rng.standard_normal((B, T, S))]
         questions.append(Ask(label, "call", options))
     return questions

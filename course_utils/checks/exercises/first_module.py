@@ -40,6 +40,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "fill": {"named": parameters(rng, d_model, size)},
         }
         if label == "main":
+            options["other"] = [a[:-1, :-1] for a in options["args"]]
             options["upstream"] = [rng.standard_normal((B, S))]
             options["directions"] = [rng.standard_normal((B, S, d_model))]
         questions.append(Ask(label, "call", options))

@@ -126,6 +126,11 @@ def values_fit(*ends: str, message: str, hint: str):
 def state_stays(e: Evidence) -> None:
     for label in SIZES:
         for name, array in e.options(label)["state"].items():
+            if f"after/{name}" not in e.reply(label).arrays:
+                raise Wrong(
+                    f"Your function takes {name} out of the dict it is given.",
+                    "Whoever called it still needs that dict. Read from it, and fill a new one.",
+                )
             if differ(array, e.reply(label).arrays[f"after/{name}"], 0.0):
                 raise Wrong(f"Your function changes {name} in the dict that it is given.")
 

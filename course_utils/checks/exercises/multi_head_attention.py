@@ -87,6 +87,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         }
         if label == "main":
             shapes = (B, T, D), (B, num_heads, T, S)
+            options["other"] = [a[:-1, :-1] for a in args]
             options["upstream"] = [rng.standard_normal(shape) for shape in shapes]
             options["directions"] = [rng.standard_normal(a.shape) for a in args]
         if label == "masked":

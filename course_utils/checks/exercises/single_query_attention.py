@@ -66,6 +66,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             "fill": {"pool": pool} if constant is None else {"constant": constant},
         }
         if label == "main":
+            options["other"] = [args[0][:-1], args[1][:-1, :-1]]
             options["upstream"] = [rng.standard_normal((B, 2 * enc)), rng.standard_normal((B, S))]
         questions.append(Ask(label, "call", options))
     return questions

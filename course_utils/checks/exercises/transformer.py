@@ -17,6 +17,7 @@ from course_utils.checks.layer_checks import (
     dropout_in_evaluation,
     evaluation_is_still,
     fits_everywhere,
+    keeps_nothing,
     refused,
 )
 from course_utils.checks.layer_parameters import layer, matrix, norm
@@ -79,21 +80,27 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             args.append(np.arange(S)[None, :] < lengths[:, None])
         questions.append(Ask(label, "call", options))
         if label == "main":
+            other = [a[:-1, :-1] for a in args]
+            questions[-1] = Ask(label, "call", options | {"other": other})
             later = args[1].copy()
             later[:, 2:] = (later[:, 2:] + 1 + rng.integers(0, targets - 1, (B, T - 2))) % targets
             questions.append(Ask("later words", "call", options | {"args": [args[0], later]}))
         if label == "padded":
-            other = np.where(args[2], args[0], (args[0] + 3) % sources)
-            changed = options | {"args": [other, args[1], args[2]]}
+            hidden = np.where(args[2], args[0], (args[0] + 3) % sources)
+            changed = options | {"args": [hidden, args[1], args[2]]}
             questions.append(Ask("other padding", "call", changed))
-    long_source = rng.integers(0, 11, (2, MAX_LENGTH + 3))
+    long_source = rng.integers(0, 11, (2, MAX_LENGTH + 1))
     target = rng.integers(0, 9, (2, 4))
     init = [6, 2, 1, 7, 11, 9, False, 0.0, MAX_LENGTH]
     common = {"target": "Transformer", "init": init}
     return [
         *questions,
         Ask("bad source", "call", common | {"args": [long_source, target]}),
-        Ask("bad target", "call", common | {"args": [target, np.tile(target, 3)]}),
+        Ask(
+            "bad target",
+            "call",
+            common | {"args": [target, np.tile(target, 3)[:, : MAX_LENGTH + 1]]},
+        ),
     ]
 
 
@@ -116,6 +123,8 @@ def scores_match(*labels: str):
                 "dropout, the layers in turn, the final norm.",
                 ("target position", "word"),
             )
+            B, _, T, *_, targets, _ = SIZES[label]
+            keeps_nothing(e, label, [(B, T, targets)])
 
     return holds
 
@@ -156,8 +165,9 @@ def padding_ignored(e: Evidence) -> None:
 
 
 def too_long_refused(e: Evidence) -> None:
-    refused(e, "bad source", "A source of 11 words for 8 positions", (11, 8))
-    refused(e, "bad target", "A target of 12 words for 8 positions", (12, 8))
+    for label, name in {"bad source": "source", "bad target": "target"}.items():
+        sizes = MAX_LENGTH + 1, MAX_LENGTH
+        refused(e, label, "A {} of {} words for {} positions".format(name, *sizes), sizes)
 
 
 exercise = Check(

@@ -11,11 +11,13 @@ Options (those not given are left out):
     upstream one array for each output: the gradient that flows into it; asks for the
              gradients at every floating-point argument
     as_numpy give arrays as NumPy arrays and not as tensors
+    other    arguments of other sizes: a second module is called with these before `args`
     watch    record the largest product of matrices that reaches an operator
 
 Arrays in the reply: out0, out1, ... of the first call, again0, ... of the second, after0, ...
-the arguments as they are afterwards, grad0, ... the gradients at them. All in float64 where the
-student's code allows it, else in float32.
+the arguments as they are afterwards, grad0, ... the gradients at them, and later0, ... what comes
+after a call with `other` (the note "later_error" if it raises). All in float64 where the student's
+code allows it, else in float32.
 """
 
 import contextlib
@@ -23,7 +25,7 @@ import contextlib
 import numpy as np
 import torch
 
-from course_utils.checks.probes.student_code import collect, find_callable
+from course_utils.checks.probes.student_code import collect, explain, find_callable
 from course_utils.checks.wire import Reply
 
 
@@ -48,23 +50,35 @@ def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
         }
         torch.default_generator.manual_seed(int(options.get("seed", 0)))
         if "init" in options:
-            target = target(*options["init"]).to(precision)
-            if "fill" in options:
-                with torch.no_grad(), contextlib.suppress(Exception):
-                    target(*_fresh(arguments), **named)  # lazy layers get their shapes here
-                target.to(precision)
-                refill(target, options["fill"])
-            if options.get("eval"):
-                target.eval()
+            made, target = target, _made(target, options, precision, arguments, named)
         with watching(options, arrays):
             collect("out", target(*arguments, **named), arrays, notes)
         for index, argument in enumerate(arguments):
             if isinstance(argument, torch.Tensor | np.ndarray):
                 collect_after(index, argument, arrays)
         collect("again", target(*_fresh(arguments), **named), arrays, notes)
+        if "other" in options:
+            others = [to_argument(a, precision, options) for a in options["other"]]
+            used = _made(made, options, precision, others, named)
+            try:
+                used(*_fresh(others), **named)
+                collect("later", used(*_fresh(arguments), **named), arrays, notes)
+            except Exception as problem:
+                notes["later_error"] = explain(problem)[:300]
         if "upstream" in options:
             _gradients(target, options, precision, arrays, notes)
     return Reply("ok", arrays, notes)
+
+
+def _made(target, options: dict, precision: torch.dtype, arguments: list, named: dict):
+    """A module of the student's class, with the parameters that were drawn."""
+    module = target(*options["init"]).to(precision)
+    if "fill" in options:
+        with torch.no_grad(), contextlib.suppress(Exception):
+            module(*_fresh(arguments), **named)  # lazy layers get their shapes here
+        module.to(precision)
+        refill(module, options["fill"])
+    return module.eval() if options.get("eval") else module
 
 
 def collect_after(index: int, argument, arrays: dict) -> None:

@@ -5,7 +5,7 @@ Options:
     state    arrays by name: what it is given, as a dict of tensors
 
 Arrays in the reply: out/<name> for each tensor in the dict that came back, after/<name> for each
-that was given, as it is afterwards. The note `kind` says what came back if it is no dict.
+that was given and is still there, as it is afterwards. The note `kind` says what came back if it is no dict.
 """
 
 import numpy as np
@@ -20,9 +20,9 @@ MOST = 400
 def run(namespace: dict, options: dict) -> Reply:
     target = find_callable(namespace, options["target"], as_class=False)
     state = {name: torch.from_numpy(array.copy()) for name, array in options["state"].items()}
-    given = dict(state)
     result = target(state)
-    arrays: dict[str, np.ndarray] = {f"after/{name}": t.numpy() for name, t in given.items()}
+    given = [n for n in options["state"] if isinstance(state.get(n), torch.Tensor)]
+    arrays: dict[str, np.ndarray] = {f"after/{name}": state[name].numpy() for name in given}
     if not isinstance(result, dict):
         kind = "nothing (None)" if result is None else f"a {type(result).__name__}"
         return Reply("ok", arrays, {"kind": kind})
