@@ -30,7 +30,7 @@ SIZES = {  # label: B, T, S, D, num_heads
     "masked": (2, 4, 5, 6, 2),
     "masked for each": (3, 4, 5, 6, 2),
     "single": (1, 1, 1, 4, 2),
-    "steep": (1, 10, 6, 4, 2),
+    "steep": (1, 8, 8, 4, 2),  # a square mask
 }
 NAMES = ("query", "key", "value")
 MASKS = ("masked", "masked for each")
@@ -92,6 +92,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             options["directions"] = [rng.standard_normal(a.shape) for a in args]
         if label == "masked":
             args.append(some_mask(rng, T, S))
+            everything = np.ones((T - 1, S - 1), bool)
+            options["other"] = [*(a[:-1, :-1] for a in args[:3]), everything]
         if label == "masked for each":
             args.append(some_mask(rng, B, T, S))
         if label == "steep":
