@@ -81,12 +81,13 @@ def usual_places() -> list[Path]:
 
 def _read(notebook: Notebook, places: Iterable[Path]) -> Work:
     """The newest saved file of a notebook; "Copy of" and "(1)" are files of it too."""
-    files = [path for place in places for path in place.glob(f"*{notebook.name}*.ipynb")]
+    found = (path for place in places for path in place.glob(f"*{notebook.name}*.ipynb"))
+    files = [path for path in found if path.is_file()]
     for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True):
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             return Work(notebook, path, tuple(_states(notebook, cells)))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # not a notebook: perhaps an older file is one
     nothing = (Done(e, "not started") for e in register.exercises(notebook.name))
     return Work(notebook, None, tuple(nothing))

@@ -27,7 +27,7 @@ from autograder.grading.record import SubmissionRecord
 from autograder.instructor.course import Course
 from autograder.intake import Student
 from autograder.intake.submission import NOBODY, Sender
-from autograder.nbgrader_parts.exporters import harmless
+from autograder.intake.text import NOT_IN_FOLDERS, harmless
 
 FOLDER = "send_back"
 ANONYMOUS = re.compile(r"(?:LATE_)?(anon_[^_]+)_")
@@ -62,9 +62,14 @@ def name_in_zip(sender: Sender, assignment: str) -> str:
         who = _canvas(sender)
         return f"{who}_{sender.attachment}_{page}" if who else ""
     if sender.system == "moodle" and sender.user:
-        who = sender.name.split(f"_{sender.user}_assignsubmission_")[0].replace("_", " ")
+        who = _free(sender.name.split(f"_{sender.user}_assignsubmission_")[0])
         return f"{who}_{sender.user}_assignfeedback_file_/{page}"
     return ""
+
+
+def _free(name: str) -> str:
+    """A person's name as a part of a file's name: no separator, on any system, and no underscore."""
+    return NOT_IN_FOLDERS.sub(" ", name.replace("_", " ")).strip(" .") or "student"
 
 
 def _canvas(sender: Sender) -> str:
@@ -72,7 +77,8 @@ def _canvas(sender: Sender) -> str:
     if not sender.user:
         found = ANONYMOUS.match(sender.name)
         return found[1] if found else ""
-    who = sender.name.partition(f"_{sender.user}_")[0].removesuffix("_LATE").replace("_", "")
+    who = _free(sender.name.partition(f"_{sender.user}_")[0].removesuffix("_LATE"))
+    who = who.replace(" ", "")
     # a name made of digits would be taken for the user's number
     return f"{who if who and not who.isdecimal() else 'student'}_{sender.user}"
 

@@ -121,17 +121,21 @@ def _answers(notebook: dict) -> dict[str, str]:
     """The text of each answer cell."""
     found = {}
     for cell in notebook.get("cells", ()):
-        marks = cell.get("metadata", {}).get("nbgrader", {})
-        if marks.get("solution"):
-            found[str(marks.get("grade_id"))] = "".join(cell.get("source", ""))
+        try:
+            marks = cell["metadata"]["nbgrader"]
+            if marks["solution"]:
+                found[str(marks["grade_id"])] = "".join(cell["source"])
+        except (KeyError, TypeError):
+            continue  # no answer; nbgrader's own command may store whatever came
     return found
 
 
 def _read(path: Path) -> dict:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
+    return found if isinstance(found, dict) and isinstance(found.get("cells"), list) else {}
 
 
 def _kind(exercise: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.intake.text import clean_name, is_folder_name, plain
+from autograder.intake.text import clean_name, harmless, is_folder_name, plain
 
 # Column titles as nbgrader, Canvas, Moodle and Gradescope write them, in small letters.
 COLUMNS = {
@@ -63,14 +63,16 @@ def read_roster(path: Path) -> list[Student]:
     except OSError as error:
         raise RosterError(f"The roster {path} can't be read: {error.strerror}.") from error
     # Excel reads such a line, and writes it into some files
-    text = re.sub(r'^"?sep=.?"?\r?\n', "", decode(raw), flags=re.IGNORECASE).lstrip("\r\n")
+    text = re.sub(
+        r'^"?sep=.?"?\r?\n', "", decode(raw).replace("\0", ""), flags=re.IGNORECASE
+    ).lstrip("\r\n")
     if not text.strip():
         raise RosterError(
             f"The roster {path} is empty. It needs a line of titles and one line per student."
         )
     delimiter = max(",;\t", key=text.splitlines()[0].count)
     try:
-        rows = list(csv.reader(io.StringIO(text.replace("\0", "")), delimiter=delimiter))
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     except csv.Error as error:
         raise RosterError(f"The roster {path} is not a CSV file ({error}).") from None
     titles = [clean_name(title).casefold() for title in rows[0]]
@@ -185,7 +187,8 @@ class Directory:
     def settled(self, outer: str, user: str) -> Student | None:
         """The student that the instructor entered for this outermost name or system number."""
         student = self._settled.get(user) if user else None
-        student = student or self._settled.get(outer)
+        # as it is, or as it was written for a spreadsheet
+        student = student or self._settled.get(outer) or self._settled.get(harmless(outer))
         if not student:
             return None
         return next((s for s in self._students if s.id == student), Student(student))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from typing import Literal
 
 from nbformat import NotebookNode
 
@@ -12,6 +13,7 @@ from autograder.intake.text import clean_name, clean_text
 
 LONGEST_TEXT = 100_000
 LARGEST_PICTURE = 4_000_000  # characters of base64
+MOST_PIXELS = 50_000_000  # of one picture; a few kilobytes can unpack to a browser's whole memory
 MOST_OUTPUTS = 200
 MOST_PICTURES = 50
 
@@ -91,7 +93,54 @@ def is_picture(text: object, kind: str) -> bool:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return False
-    return content.startswith(PIXELS[kind])
+    if not content.startswith(PIXELS[kind]):
+        return False
+    width, height = pixels(content) or (0, 0)
+    # a JPEG may tell its size at its end; the others show nothing without it
+    return width * height <= MOST_PIXELS and (width * height > 0 or kind != "image/jpeg")
+
+
+def pixels(content: bytes) -> tuple[int, int] | None:
+    """Width and height from the head of a picture; None where it has no such head."""
+    if content.startswith(b"\x89PNG") and content[12:16] == b"IHDR":
+        return _number(content[16:20], "big"), _number(content[20:24], "big")
+    if content.startswith(b"GIF8"):
+        return _number(content[6:8], "little"), _number(content[8:10], "little")
+    if content.startswith(b"RIFF"):
+        return _pixels_of_webp(content)
+    return _pixels_of_jpeg(content)
+
+
+def _number(content: bytes, order: Literal["big", "little"]) -> int:
+    return int.from_bytes(content, order)
+
+
+def _pixels_of_webp(content: bytes) -> tuple[int, int] | None:
+    form = content[8:16]
+    if form == b"WEBPVP8X":
+        return _number(content[24:27], "little") + 1, _number(content[27:30], "little") + 1
+    if form == b"WEBPVP8L":
+        both = _number(content[21:25], "little")
+        return (both & 0x3FFF) + 1, (both >> 14 & 0x3FFF) + 1
+    if form == b"WEBPVP8 ":
+        width, height = content[26:28], content[28:30]
+        return _number(width, "little") & 0x3FFF, _number(height, "little") & 0x3FFF
+    return None
+
+
+def _pixels_of_jpeg(content: bytes) -> tuple[int, int] | None:
+    """The segments are gone through until the one that has the size."""
+    place = 2
+    while place + 9 <= len(content) and content[place] == 0xFF:
+        if content[place + 1] == 0xFF:  # any number of them may come before a segment
+            place += 1
+            continue
+        kind, length = content[place + 1], _number(content[place + 2 : place + 4], "big")
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
+            height, width = content[place + 5 : place + 7], content[place + 7 : place + 9]
+            return _number(width, "big"), _number(height, "big")
+        place += 2 + max(length, 2)
+    return None
 
 
 def _is_text(value: object) -> bool:

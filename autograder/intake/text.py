@@ -30,7 +30,10 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # nbgrader would cut a student's cell at these words, or fail if the second one is missing.
 DELIMITERS = re.compile(r"(BEGIN|END) (HIDDEN TESTS|MARK SCHEME)")
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{1,2}:\d{2}")
-NOT_IN_FOLDERS = re.compile(r"[\s/\\:*?\"<>|+]+")
+NOT_IN_FOLDERS = re.compile(r"[\s/\\:*?\"<>|+;]+")
+# A spreadsheet takes a cell that starts with one of these for a formula, and runs it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+AFTER_SEMICOLON = re.compile(r"(;\s*)([=+\-@＝＋－＠])")
 
 
 def clean_text(text: str) -> str:
@@ -91,11 +94,21 @@ def is_folder_name(text: str) -> bool:
 
 def made_id(text: str) -> str:
     """An id for a person who is not on the roster: a short folder name, or empty."""
-    text = NOT_IN_FOLDERS.sub("_", clean_name(text)).strip("._ ")
+    # ids are in every table that we write: none may start a formula
+    text = NOT_IN_FOLDERS.sub("_", clean_name(text)).strip("._ ").lstrip("=-@'._ ")
     if len(text.encode()) > LONGEST_ID:
         start = text.encode()[: LONGEST_ID - 9].decode("utf-8", "ignore").rstrip("._ ")
         text = f"{start}-{fingerprint(text, 8)}"
     return text if is_folder_name(text) else ""
+
+
+def harmless(value: str) -> str:
+    """A text that no spreadsheet runs: a formula gets an apostrophe in front.
+
+    In much of the world a spreadsheet splits at semicolons too, so what follows one may begin a cell.
+    """
+    text = AFTER_SEMICOLON.sub(r"\1'\2", value.replace("\x00", ""))
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 
 def file_name(text: str) -> str:

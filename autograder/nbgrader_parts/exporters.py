@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,13 +21,11 @@ from autograder import choices
 from autograder.course_files import CourseError, write_for_people
 from autograder.grading import archive
 from autograder.intake import Student, read_roster
+from autograder.intake.text import harmless
 from autograder.nbgrader_parts.late import refresh_penalties
 from autograder.nbgrader_parts.marks import Mark, Sheet, max_score, number, read_sheets
 from autograder.nbgrader_parts.times import timetable
 
-# A spreadsheet takes a cell that starts with one of these for a formula, and runs it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-AFTER_SEMICOLON = re.compile(r"(;\s*)([=+\-@＝＋－＠])")
 ROSTER = "roster.csv"
 
 
@@ -248,15 +245,6 @@ class ExercisesExport(GradesExport):
 EXPORTERS = {
     kind.kind: kind for kind in (CanvasExport, MoodleExport, SpreadsheetExport, ExercisesExport)
 }
-
-
-def harmless(value: str) -> str:
-    """A text that no spreadsheet runs: a formula gets a leading apostrophe.
-
-    In much of the world a spreadsheet splits at semicolons too, so what follows one may begin a cell.
-    """
-    text = AFTER_SEMICOLON.sub(r"\1'\2", value.replace("\x00", ""))
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 
 def _scores(

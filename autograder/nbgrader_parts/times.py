@@ -196,7 +196,10 @@ def _moment(where: str, name: str, cells: dict[str, str], zone: ZoneInfo | None)
             )
         # where the clocks change, the student has the longer time
         found = choices.in_zone(found, zone, min if name == "handed_in_at" else max)
-    return found.astimezone(UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        raise CourseError(f"{where}: `{name}` is {text!r}, which is out of reach.") from None
 
 
 def _rows(path: Path) -> list[list[str]]:

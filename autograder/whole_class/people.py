@@ -22,7 +22,7 @@ from autograder.intake import HandedIn, Student
 from autograder.intake.names import read_name
 from autograder.intake.roster import decode
 from autograder.intake.submission import Sender
-from autograder.intake.text import plain
+from autograder.intake.text import harmless, plain
 
 WHO_IS_WHO = "who_is_who.csv"
 COLUMNS = ("handed_in", "number", "student", "note")
@@ -207,8 +207,10 @@ def write_who_is_who(course: Path, unsure: Sequence[Match]) -> list[str]:
     """Add a line to who_is_who.csv for each sender who has none; returns their outermost names."""
     path = course / WHO_IS_WHO
     before = path.read_bytes() if path.is_file() else b""
-    known = decode(before)
-    new = [m for m in unsure if m.handed_in not in known]
+    text = decode(before).replace("\0", "")
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    known = {cell for row in csv.reader(io.StringIO(text), delimiter=delimiter) for cell in row}
+    new = [m for m in unsure if harmless(m.handed_in) not in known]
     if not new:
         return []
     stream = io.StringIO()
@@ -217,7 +219,7 @@ def write_who_is_who(course: Path, unsure: Sequence[Match]) -> list[str]:
         writer.writerow(COLUMNS)
     for match in new:
         note = match.doubt or "not on the roster"
-        writer.writerow([match.handed_in, match.number, "", note])
+        writer.writerow([harmless(match.handed_in), match.number, "", harmless(note)])
     gap = b"" if not before or before.endswith(b"\n") else b"\n"
     write_atomically(path, before + gap + stream.getvalue().encode())
     return [match.handed_in for match in new]

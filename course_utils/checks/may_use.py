@@ -160,8 +160,10 @@ def _each_name(source: str) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 yield f"{node.module or ''}.{alias.name}", alias.name
-        elif isinstance(node, ast.Constant) and re.fullmatch(r"[\w.]{1,200}", str(node.value)):
-            yield str(node.value), str(node.value).rpartition(".")[2]
+        elif isinstance(node, ast.Constant):
+            text = node.value if isinstance(node.value, str) else ""
+            if re.fullmatch(r"[\w.]{1,200}", text):
+                yield text, text.rpartition(".")[2]
 
 
 def _dotted(node: ast.expr) -> str:

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.intake import Student
+from autograder.intake.text import FORMULA, harmless
 from autograder.nbgrader_parts.exporters import (
     EXPORTERS,
-    FORMULA,
     Column,
     by_exercise,
     canvas,
-    harmless,
     moodle,
     plain_csv,
 )
