@@ -44,6 +44,17 @@ CONTRASTS = """() => {
 }"""
 
 # Whatever reaches beyond the window, or is cut off in its box.
+# The words and numbers of the table that are wider than the cell they are in.
+OUTSIDE_THEIR_CELL = """() => {
+    const { root } = attentionPlayground.instances[0]
+    const range = document.createRange()
+    return [...root.querySelectorAll('table th, table td')].flatMap(cell => {
+        range.selectNodeContents(cell)
+        const [inside, outside] = [range.getBoundingClientRect(), cell.getBoundingClientRect()]
+        const fits = inside.left >= outside.left - 0.5 && inside.right <= outside.right + 0.5
+        return fits ? [] : [cell.innerText]
+    })
+}"""
 TOO_WIDE = """() => {
     const { root } = attentionPlayground.instances[0]
     const wide = [...root.querySelectorAll('.page *:not(svg *)')].filter(node =>
@@ -94,7 +105,7 @@ def test_every_text_can_be_read_in_light_and_dark(open_playground, scheme):
     assert len(found) > 60 and min(found)[0] >= 4.5
 
 
-@pytest.mark.parametrize("width", [400, 700, 1300])
+@pytest.mark.parametrize("width", [296, 400, 700, 1300])
 def test_nothing_is_wider_than_the_window_or_cut_off(open_playground, width):
     page = open_playground(width=width)
     for challenge in CHALLENGES:
@@ -103,6 +114,14 @@ def test_nothing_is_wider_than_the_window_or_cut_off(open_playground, width):
     page.select_option("[data-set=preset]", "middle")
     put(page, heads=2, combine="concat", blocked=[True, True, False, False, False])
     assert page.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("width", [296, 400, 1300])  # 296: JupyterLab's output on a phone
+def test_the_numbers_of_the_table_fit_into_their_cells(open_playground, width):
+    page = open_playground(width=width)
+    assert page.evaluate(OUTSIDE_THEIR_CELL) == []
+    put(page, heads=2)
+    assert page.evaluate(OUTSIDE_THEIR_CELL) == []
 
 
 def test_a_link_brings_back_what_was_shared(open_playground):
