@@ -95,7 +95,7 @@ encoder_decoder()
 # ## 2 The task
 #
 # The task comes from @[eecs182-homework], as do most of the questions here. The model has to change the case
-# of a text. A token at its start, the **prompt**, says how: `<U>` asks for upper case, `<L>` for lower case.
+# of a text. A token at its start, the **prompt**, tells it how: `<U>` asks for upper case, `<L>` for lower case.
 # The model works character by character. A batch contains the numbers of these characters. All texts in it
 # have the same length, so nothing needs a mask.
 #
@@ -192,8 +192,8 @@ embeddings = F.normalize(vanilla.embedding.weight.detach(), dim=-1)
 small = embeddings[[task.tokens.index(c) for c in "abcdefghijklmnopqrstuvwxyz"]]
 large = embeddings[[task.tokens.index(c) for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]]
 cosines = small @ large.T
-print(f"one letter in its two cases: {cosines.diagonal().mean():.2f}")
-print(f"two different letters: {(cosines.sum() - cosines.trace()) / (26 * 25):.2f}")
+tell(f"one letter in its two cases: {cosines.diagonal().mean():.2f}")
+tell(f"two different letters: {(cosines.sum() - cosines.trace()) / (26 * 25):.2f}")
 
 # %% [markdown]
 # ### Exercise: what RNNs store
@@ -313,7 +313,7 @@ for name, found in probes.items():
 # the quick budget:
 # - In the vanilla RNN, only the **last** letters can be read. This fits the gradient that vanishes on its way
 #   to the first ones.
-# - The GRU has kept something of every letter, and most of all of the first.
+# - The GRU has kept something of every letter, and more of the first than of any other.
 # - The **case** of a letter is predicted little better than by tossing a coin ({{given:50%}}) in both models.
 #   The answer does not need it: the prompt alone decides the case of the output.
 #
@@ -904,6 +904,3 @@ results({}, removed, "recurrent encoder, exact texts", "stored")
 # - Attention removes the fixed size: what is carried grows with the text, and the decoder looks it up.
 # - To be looked up, a state must show its place: an RNN can count, or we give it positions.
 # - Where the output is not aligned with the input, a blank in the vocabulary can align it.
-#
-# **Next:** in [03 · Attention in an RNN](03_attention.ipynb), attention becomes a module with parameters and
-# reverses strings.
