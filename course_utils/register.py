@@ -30,6 +30,7 @@ class Exercise:
     extra: bool = False
     retired: bool = False
     refuses: tuple[str, ...] = ()  # what an answer may not use, beside what none may
+    heading: str = ""  # what the notebook calls it, where that is not the name to write
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -38,10 +39,10 @@ class Exercise:
 
     @property
     def title(self) -> str:
-        """What a student would call it: the name to write, or the id in words."""
+        """What a student would call it: the name to write, or what the heading in the notebook says."""
         if self.kind == "code":
             return ", ".join(self.names)
-        return self.id.replace("-", " ")
+        return self.heading or self.id.replace("-", " ")
 
     @property
     def checked(self) -> bool:

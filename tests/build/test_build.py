@@ -1,6 +1,7 @@
 """The build: the same bytes every time, and a sentence for every source that cannot be built."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -200,6 +201,19 @@ def test_the_register_has_the_exercises_in_the_order_of_the_notebook(name):
     met = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
     wanted = [exercise.id for exercise in register.exercises(name)]
     assert [grade_id for grade_id in met if grade_id in wanted] == wanted
+
+
+@pytest.mark.parametrize("name", build.names())
+def test_an_exercise_is_called_what_its_heading_says(name):
+    """A panel, a table and a message then name what the student can find in the notebook."""
+    text = (build.SOURCES / f"{name}.py").read_text(encoding="utf-8")
+    headings = re.findall(
+        r"# ### (?:Exercise|Question): (.+)\n#\n# \{\{exercise ([\w-]+)\}\}", text
+    )
+    called = {exercise: heading for heading, exercise in headings}
+    for exercise in register.exercises(name):
+        if exercise.kind != "code":
+            assert called[exercise.id] == exercise.title
 
 
 def test_the_minutes_of_a_notebook_are_its_reading_and_its_exercises():

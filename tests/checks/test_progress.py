@@ -86,7 +86,7 @@ def test_written_answers_count_for_the_person_who_reads_them(tmp_path, capsys):
     progress(tmp_path)
     said = capsys.readouterr().out
     assert "and 1 in written answers, which a person reads." in said
-    assert "DotProdAttention (not checked yet)" in said and "reversal map" not in said
+    assert "DotProdAttention (not checked yet)" in said and "what does the map show?" not in said
 
 
 def test_the_newest_copy_counts_and_files_that_are_no_notebooks_do_not(tmp_path, capsys):
