@@ -135,7 +135,7 @@ print("batch and direct call agree:", torch.allclose(as_batch, feed_forward(x), 
 # %%
 row = x[0, 0]
 by_hand = (row - row.mean()) / torch.sqrt(row.var(unbiased=False) + 1e-5)
-print("the same:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
+print("by hand and nn.LayerNorm agree:", torch.allclose(by_hand, nn.LayerNorm(8)(row), atol=1e-6))
 
 # %% [markdown]
 # ### Norm after or norm first

@@ -918,9 +918,17 @@ print("found    ", *(f"{number:5.1f}" for number in M @ keys[0]))
 #   once for each pair or in several passes;
 # - **least squares**: the best matrix there is, computed from all pairs at once.
 #
+# Guess before you read on. The squared error is 0 if every answer is exact, and 1 is as bad as not answering.
+
+# %%
+sizes = {"0": 0.0, "about 0.25": 0.25, "about 0.5": 0.5, "about 1": 1.0}
+guess = predict("07 best matrix", "64 random pairs in the best 32 x 32 matrix: which error?", [*sizes])
+guess
+
+# %% [markdown]
 # None of them can beat this limit: a $d \times d$ matrix returns at most $d$ independent vectors exactly. With
-# $N > d$ pairs of random values, the best squared error is $1 - d/N$, where 1 is as bad as not answering. No
-# amount of training crosses that line. **Attention** keeps all pairs, so the limit does not apply to it.
+# $N > d$ pairs of random values, the best squared error is $1 - d/N$. No amount of training crosses that line.
+# **Attention** keeps all pairs, so the limit does not apply to it.
 
 # %%
 from course_utils.language_model import MEMORIES, draw_memories, memory_point
@@ -928,7 +936,9 @@ from course_utils.language_model import MEMORIES, draw_memories, memory_point
 trials, most = {"smoke": (5, 64), "quick": (50, 128), "full": (200, 128)}[budget]
 counts = [n for n in (4, 8, 16, 24, 32, 48, 64, 96, 128) if n <= most]
 points = [memory_point(name, 32, n, trials=trials) for name in MEMORIES for n in counts]
-draw_memories(points)
+display(draw_memories(points))
+best = next(p for p in points if (p.memory, p.pairs) == ("least squares", 64)).squared_error
+guess.reveal(min(sizes, key=lambda size: abs(sizes[size] - best)))
 
 # %% [markdown]
 # The matrix has 32 rows. With 32 pairs the best one is exact; with 64 its error is
