@@ -13,7 +13,7 @@ from autograder.instructor.report import (
     notebook_title,
     page_from,
 )
-from autograder.nbgrader_parts.marks import Sheet, mean_score, shown, so_far
+from autograder.nbgrader_parts.marks import Sheet, mean_score, names_of, shown, so_far
 
 LITTLE = 0.4  # of the points; who has less may need help
 HARDEST = 8
@@ -73,7 +73,7 @@ def render(graded: Sequence[Graded]) -> str:
 
 def _students(graded: Sequence[Graded]) -> dict[str, str]:
     """Every student, by id, with their name as far as it is known."""
-    names = {sheet.student: sheet.name for one in graded for sheet in one.sheets}
+    names = names_of({sheet.student: sheet for one in graded for sheet in one.sheets}.values())
     for one in graded:
         for student in one.records:
             names.setdefault(student, student)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import statistics
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +20,7 @@ from autograder.box.choice import SAID
 from autograder.grading import archive
 from autograder.grading.record import RunRecord, SubmissionRecord
 from autograder.instructor.similar import NOTHING, Alike, SimilarWork
-from autograder.nbgrader_parts.marks import Sheet, mean_score, shown, so_far
+from autograder.nbgrader_parts.marks import Sheet, mean_score, names_of, shown, so_far
 from autograder.wording import counted
 from course_utils import register
 from course_utils.figures import theme
@@ -49,11 +51,25 @@ def style() -> Markup:
 def page_from(template: str, **values: Any) -> str:
     """One of our pages, as a single file that contains its style."""
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, trim_blocks=True)
-    environment.filters["counted"] = counted
+    environment.filters |= {"counted": counted, "people": people, "command": command}
     return environment.get_template(template).render(
         style=style() + Markup(theme.RULES),
         written=datetime.now().strftime("%d %B %Y, %H:%M"),
         **values,
+    )
+
+
+def people(names: Iterable[str]) -> Markup:
+    """Names in a row: they may have commas in them, and be written from right to left."""
+    return Markup("; ").join(Markup("<bdi>{}</bdi>").format(name) for name in names)
+
+
+def command(line: str) -> Markup:
+    """A command that may break between its words, and in a path, but not in an option."""
+    parts = re.split(r"(?<!\S)(--[a-z-]+)", line)
+    option = Markup('<span class="option">{}</span>')
+    return Markup("").join(
+        option.format(part) if number % 2 else part for number, part in enumerate(parts)
     )
 
 
@@ -72,8 +88,10 @@ def render(
     there = [sheet for sheet in sheets if sheet.submitted]
     unread = {student for student, record in records.items() if not record.graded}
     away = [s for s in sheets if not s.submitted and s.student not in unread]
-    absent = [f"{s.name}{' (excused)' if s.student in late.excused else ''}" for s in away]
-    names = {sheet.student: sheet.name for sheet in sheets}
+    names = names_of(sheets)
+    absent = [
+        f"{names[s.student]}{' (excused)' if s.student in late.excused else ''}" for s in away
+    ]
     scores = [sheet.score for sheet in there]
     flagged = _decisions(records, names)
     stopped = _sentences({s: _stopped_cells(r) for s, r in records.items()}, names)
@@ -112,7 +130,10 @@ def render(
         stopped=stopped,
         repairs=repaired,
         absent=absent,
-        rows=[_row(sheet, exercises, records.get(sheet.student), late) for sheet in sheets],
+        rows=[
+            _row(sheet, names[sheet.student], exercises, records.get(sheet.student), late)
+            for sheet in sheets
+        ],
         runs=[_run(run) for run in reversed(runs[-5:])],
     )
 
@@ -185,7 +206,7 @@ def exercises_of(sheets: list[Sheet]) -> list[dict]:
         found.append(
             {
                 "id": name,
-                "title": entry.title if entry else name,
+                "title": exercise_title(name),
                 "written": own[0].written,
                 "extra": bool(entry and entry.extra),
                 "points": shown(most),
@@ -324,7 +345,11 @@ def _stopped_cells(record: SubmissionRecord) -> list[str]:
 
 
 def _row(
-    sheet: Sheet, exercises: list[dict], record: SubmissionRecord | None, dates: LateWork
+    sheet: Sheet,
+    name: str,
+    exercises: list[dict],
+    record: SubmissionRecord | None,
+    dates: LateWork,
 ) -> dict:
     marks = {mark.exercise: mark for mark in sheet.marks}
     cells = []
@@ -336,7 +361,7 @@ def _row(
     nothing = "excused" if sheet.student in dates.excused else "nothing"
     score = shown(sheet.score) if sheet.submitted else "not graded" if record else nothing
     flagged = bool(record and record.flags)
-    return {"name": sheet.name, "cells": cells, "late": late, "score": score, "flagged": flagged}
+    return {"name": name, "cells": cells, "late": late, "score": score, "flagged": flagged}
 
 
 def _run(run: RunRecord) -> dict:
@@ -365,5 +390,7 @@ def _entry(exercise: str) -> register.Exercise | None:
 
 
 def exercise_title(exercise: str) -> str:
+    """As on every page: names of code as they are, other titles with a capital."""
     entry = _entry(exercise)
-    return entry.title if entry else exercise
+    title = entry.title if entry else exercise
+    return title if entry and entry.checked else title[:1].upper() + title[1:]

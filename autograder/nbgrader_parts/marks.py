@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 
@@ -136,6 +137,13 @@ def read_sheets(gradebook: Gradebook, assignment: str, zone: tzinfo | None = Non
             )
         )
     return sheets
+
+
+def names_of(sheets: Iterable[Sheet]) -> dict[str, str]:
+    """What to call each student: by name, and by the id too where two have one name."""
+    names = {sheet.student: sheet.name for sheet in sheets}
+    count = Counter(names.values())
+    return {who: f"{name} ({who})" if count[name] > 1 else name for who, name in names.items()}
 
 
 def with_roster(sheets: list[Sheet], people: Mapping[str, roster.Student]) -> list[Sheet]:

@@ -232,8 +232,9 @@ def explanation(exercise: ExerciseRecord, finding: FindingRecord, first: bool) -
 def written_test(name: str, number: int, answered: bool) -> dict:
     """A box with text and without points; everybody may see at once that there is an answer."""
     said = "A person marks this answer." if answered else "There is no answer here."
+    title = register.exercise(name).title
     return {
-        "name": f"{register.exercise(name).title} (written answer)",
+        "name": f"{title[:1].upper()}{title[1:]} (written answer)",
         "number": str(number),
         "output": said,
         "output_format": "text",

@@ -82,10 +82,10 @@ def test_the_hardest_exercises_come_first_and_those_that_wait_are_left_out():
 
 def test_who_may_need_help_is_named_with_the_reason():
     section = page_of().partition('<h2 id="help">')[2].partition("</section>")[0]
-    assert "<b>Bob</b> has 3 of 16 points" in section
+    assert "<bdi><b>Bob</b></bdi> has 3 of 16 points" in section
     waits = [replace(CLASS[0], sheets=(sheet("bob", "positions", 0.0, waiting=True),))]
     assert "Who may need help" not in page_of(waits)
-    assert "<b>Cem</b> has handed in nothing" in section
+    assert "<bdi><b>Cem</b></bdi> has handed in nothing" in section
     assert "Ann" not in section and "Dot" not in section  # Dot's file waits for a person
 
 
@@ -98,3 +98,14 @@ def test_who_is_excused_misses_nothing():
 
 def test_each_assignment_leads_to_its_own_report():
     assert 'href="03_attention.html"' in page_of()
+
+
+def test_two_students_with_one_name_are_two_lines_with_their_ids():
+    twins = tuple(
+        replace(sheet(who, "positions", 1.0), first_name="Jane", last_name="Doe")
+        for who in ("s1", "s2")
+    )
+    names = [
+        row[0] for row in table(page_of([replace(CLASS[0], sheets=twins, records={})]), "marks")
+    ]
+    assert "Jane Doe (s1)" in names and "Jane Doe (s2)" in names

@@ -6,7 +6,14 @@ from datetime import datetime
 
 from autograder.grading import archive
 from autograder.grading.record import ExerciseRecord, Flag, SubmissionRecord
-from autograder.instructor.report import IN_TIME, LateWork, render, summary
+from autograder.instructor.report import (
+    IN_TIME,
+    LateWork,
+    command,
+    exercise_title,
+    render,
+    summary,
+)
 from autograder.instructor.similar import Alike, SimilarWork
 from autograder.nbgrader_parts.marks import Mark, Sheet, mean_score
 
@@ -133,7 +140,10 @@ def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
     )
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], IN_TIME, SimilarWork((group,), 2)))
     section = page.partition('<h2 id="alike">')[2]
-    assert "DotProdAttention: Ann, Bob" in section and "2 of 40 students" in section
+    assert (
+        "DotProdAttention: <bdi>Ann</bdi>; <bdi>Bob</bdi>" in section
+        and "2 of 40 students" in section
+    )
     assert "<pre>x = 1 &lt; 2</pre>" in section and "<pre>y = 1 &lt; 2</pre>" in section
     assert (
         "93 percent" in section
@@ -148,12 +158,41 @@ def test_alike_answers_come_with_their_texts_and_with_how_common_they_are():
 def test_the_very_same_file_of_two_students_is_named():
     work = SimilarWork(files=(("ann", "bob"),))
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], IN_TIME, work))
-    assert "Ann, Bob handed in the very same file." in page
+    assert "<bdi>Ann</bdi>; <bdi>Bob</bdi> handed in the very same file." in page
 
 
 def test_late_marks_to_settle_and_excuses_are_on_the_page():
     late = LateWork(None, frozenset({"cem"}), ("bob",))
     page = re.sub(r"\s+", " ", render(NAME, SHEETS, 9.0, {}, [], late))
-    assert "Decide in <code>times.csv</code> how late 1 submission came: Bob." in page
+    assert "Decide in <code>times.csv</code> how late 1 submission came: <bdi>Bob</bdi>." in page
     assert "Cem (excused)" in page and rows(page)[-1][-1] == ["excused"]
     assert "times.csv" not in page_of()
+
+
+def test_names_with_commas_or_from_right_to_left_stay_apart():
+    odd = [Sheet("ann", "Ann", "García, Jr.", "", ""), Sheet("bob", "عمر", "الفارسي", "", "")]
+    page = page_of(sheets=[SHEETS[0], SHEETS[1], *(replace(s, student=s.student * 2) for s in odd)])
+    absent = page.partition('<p class="names">')[2].partition("</p>")[0]
+    assert absent == "<bdi>Ann García, Jr.</bdi>; <bdi>عمر الفارسي</bdi>"
+
+
+def test_two_students_with_one_name_are_told_apart_by_their_ids():
+    twins = [replace(sheet(who, 4.0), first_name="Jane", last_name="Doe") for who in ("s1", "s2")]
+    page = page_of([record("s1", flags=(Flag("intake", "Look."),))], [*twins, SHEETS[0]])
+    assert [" ".join(row[0]) for row in rows(page)] == [
+        "Jane Doe (s1) flagged",
+        "Jane Doe (s2)",
+        "Ann",
+    ]
+    assert "<td><bdi>Jane Doe (s1)</bdi></td>" in page
+
+
+def test_a_written_exercise_has_the_same_title_on_every_page():
+    assert exercise_title("reversal-map") == "Reversal map"
+    assert exercise_title("beam-search") == "beam_search"
+
+
+def test_a_command_breaks_in_no_option():
+    assert command("autograder grade <b> --only s004") == (
+        'autograder grade &lt;b&gt; <span class="option">--only</span> s004'
+    )
