@@ -13,7 +13,7 @@ SAID = {
 
 
 def choose_wall(unsafe: bool = False) -> str:
-    """The best wall that can be had here; raise BoxUnavailable where there is none."""
+    """The best wall available here; raises BoxUnavailable if there is none."""
     if unsafe:
         return NO_WALL
     if (reason := walls.why_unavailable()) is None:
@@ -21,12 +21,12 @@ def choose_wall(unsafe: bool = False) -> str:
     if other_user.why_unavailable() is None:
         return OTHER_USER
     raise walls.BoxUnavailable(
-        f"{reason} To grade without isolation, on submissions you trust, say --unsafe."
+        f"{reason} To grade submissions that you trust without isolation, use --unsafe."
     )
 
 
 def why_unavailable() -> str | None:
-    """None where one of the walls can be had; otherwise why not, and what to do about it."""
+    """None if one of the walls is available; otherwise the reason and what to do about it."""
     try:
         choose_wall()
     except walls.BoxUnavailable as problem:

@@ -102,7 +102,7 @@ class Place:
 
 
 class Places:
-    """As many places as submissions run side by side; each is made when it is first needed."""
+    """As many places as submissions run at a time; each is made when it is first needed."""
 
     def __init__(self, folder: Path, most: int, boxed_course: Path):
         self.folder, self.most, self.boxed_course = folder, most, boxed_course
@@ -297,9 +297,9 @@ def effective_capabilities() -> int:
 
 
 def why_unavailable() -> str | None:
-    """None where this wall can be had, otherwise the reason."""
+    """None if this wall is available, otherwise the reason."""
     if platform.system() != "Linux" or os.getuid() != 0:
-        return "The second kind of wall needs a grader that is root, on Linux."
+        return "The second kind of wall needs Linux and a grader that runs as root."
     if not seccomp.supported():
         return f"The second kind of wall doesn't know the system calls of {platform.machine()}."
     held = effective_capabilities()

@@ -61,7 +61,7 @@ class Supervision:
         return self.exit_status is not None and self.exit_status != GONE
 
     def outcome(self) -> Outcome:
-        """Wait for the end of the job and tell what came of it."""
+        """Wait for the end of the job and return its outcome."""
         try:
             self._follow()
             self._read_the_rest()
@@ -183,7 +183,7 @@ class Supervision:
         if code == SETUP_FAILED:
             return Outcome("refused", None, walls.explain(shown.strip()), "")
         if not self.frame:
-            said = f"It left Python (status {code}) before it could be asked."
+            said = f"It exited Python (status {code}) before it could be tested."
             return Outcome("crashed", None, said, shown)
         return Outcome("ok", bytes(self.frame), "", shown)
 
@@ -204,19 +204,19 @@ class Supervision:
             # the first process of a pid namespace can't kill itself; elsewhere a submission can
             if self.wall == NAMESPACES or self.out_of_memory:
                 return self._killed(shown)
-            said = "Python itself was ended by SIGKILL: by the answer, or by the machine."
+            said = "Python was killed with SIGKILL, by the answer or by the machine."
             return Outcome("crashed", None, said, shown)
         if number in (signal.SIGXCPU, signal.SIGKILL):
             said = f"It was stopped after {self.limits.cpu_seconds} s of computing."
             return Outcome("timeout", None, said, shown)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        return Outcome("crashed", None, f"Python itself was ended by {name}.", shown)
+        return Outcome("crashed", None, f"Python was killed with {name}.", shown)
 
     def _killed(self, shown: str) -> Outcome:
         """Ended by the kernel: at its group's limit, or by no fault of its own."""
         if self.out_of_memory:
             return Outcome("memory", None, self._why_stopped("memory"), shown)
-        said = f"It was ended from outside after {self.seconds:.1f} s of computing."
+        said = f"It was killed from outside after {self.seconds:.1f} s of computing."
         return Outcome("killed", None, said, shown)
 
 

@@ -1,4 +1,4 @@
-"""The box as the grader sees it: jobs in, untrusted bytes out, whatever the job did meanwhile."""
+"""The box as the grader sees it: jobs go in, untrusted bytes come out, whatever the job does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Box:
         self.close()
 
     def start(self) -> None:
-        """Start the warm process; it imports torch while the caller goes on."""
+        """Start the warm process; it imports torch while the caller carries on."""
         self.wall = self.wall or choose_wall(self.unsafe)
         with self._starting:
             self._launch()
@@ -109,14 +109,14 @@ class Box:
                 self._owner = None
 
     def run(self, job: Job, wall_seconds: float | None = None) -> Outcome:
-        """Run one job in a fresh child and return what came of it. It never raises for the job."""
+        """Run one job in a fresh child and return its outcome. It never raises because of the job."""
         for _ in range(2):
             try:
                 self._wait_until_ready()
                 outcome = self._run_once(job, wall_seconds or self.limits.wall_seconds)
                 if outcome.status != "killed":
                     return outcome
-                problem = f"{outcome.message} That was the machine's doing, and it was tried twice"
+                problem = f"{outcome.message} The machine caused this, and it happened twice"
             except ZygoteGone as gone:
                 problem = str(gone)
                 if self._closed:

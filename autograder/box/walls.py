@@ -1,4 +1,4 @@
-"""The outer wall: what of this machine the box can see, and why it may not be had."""
+"""The outer wall: what the box can see of this machine, and why it may not be available."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MASKED = ("autograder", "course_utils")
 
 
 class BoxUnavailable(RuntimeError):
-    """The box cannot be had on this machine; the message says why and what to do."""
+    """The box is not available on this machine; the message explains why and what to do."""
 
 
 def interpreter() -> Path:
@@ -176,10 +176,10 @@ def environment(home: str) -> dict[str, str]:
 
 
 def why_unavailable() -> str | None:
-    """None where the box can be had; otherwise the reason and the remedy in plain words."""
+    """None if the box is available; otherwise the reason and the remedy in plain words."""
     if platform.system() != "Linux":
         return (
-            f"The box needs Linux namespaces, and this is {platform.system()}. "
+            f"The box needs Linux namespaces, but this is {platform.system()}. "
             "Run the grader in a Linux container or on a Linux machine (README, 'What instructors get')."
         )
     if shutil.which("bwrap") is None:

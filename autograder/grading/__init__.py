@@ -1,1 +1,1 @@
-"""Grading: from a notebook that a student handed in to verdicts in nbgrader's gradebook."""
+"""Grading: from a student's notebook to verdicts in nbgrader's gradebook."""

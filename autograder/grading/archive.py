@@ -24,9 +24,11 @@ _named: set[Path] = set()  # damaged files are named once
 
 
 def folder_name(student: str) -> str:
-    """The folder nbgrader has for a student; ids that would lead elsewhere are refused."""
+    """The name of a student's folder in nbgrader; ids that would lead elsewhere are refused."""
     if not student or student != Path(student).name or student.startswith("."):
-        raise ValueError(f"{student!r} cannot be a student's id: it would lead out of the folder.")
+        raise ValueError(
+            f"{student!r} cannot be a student's id, because it would lead out of the folder."
+        )
     return student
 
 
@@ -68,7 +70,7 @@ def unfinished_run(course: Path, assignment: str) -> RunRecord | None:
 
 
 def original_path(entry: SubmissionRecord) -> Path:
-    """Where in a course the bytes are that a student handed in, if they were kept."""
+    """Where a course keeps the original bytes that a student handed in, if it does."""
     folder = Path(FOLDER) / "originals" / entry.assignment / file_name(entry.student)
     return folder / (file_name(Path(entry.source_name).name) or "submission")
 
@@ -95,7 +97,7 @@ def _read(path: Path, read):
         if path not in _named:
             _named.add(path)
             logging.getLogger(__name__).warning(
-                f"{path} is damaged and is passed over. What it records comes back when the "
-                "submission is graded again; points and marks are in the gradebook as before."
+                f"{path} is damaged and was skipped. Grade the submission again to restore "
+                "it; points and marks are still in the gradebook."
             )
         return None

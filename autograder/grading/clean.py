@@ -43,7 +43,7 @@ def is_graded(cell: NotebookNode) -> bool:
 
 
 def students_outputs(outputs: object) -> list[NotebookNode]:
-    """What a cell had saved, as text and pictures, marked as the student's own."""
+    """The saved outputs of a cell as text and pictures, labelled as the student's own."""
     kept = saved_outputs(outputs)
     if not kept or kept[0].get("text", "") == OWN_OUTPUT:
         return kept
@@ -51,7 +51,7 @@ def students_outputs(outputs: object) -> list[NotebookNode]:
 
 
 def clean_marks(marks: object) -> NotebookNode | None:
-    """nbgrader's marks of a cell with values of the right kind; None without a usable id."""
+    """nbgrader's metadata of a cell, with values of the right types; None without a usable id."""
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return None
     kept = {name: marks[name] for name, kind in MARKS.items() if isinstance(marks.get(name), kind)}
@@ -92,7 +92,7 @@ def clean_cell(cell: NotebookNode, trusted: frozenset[str]) -> None:
 
 
 def clean_notebook(notebook: NotebookNode, trusted: frozenset[str] = frozenset()) -> NotebookNode:
-    """Clean every cell in place. `trusted` holds the markdown that came from the instructor."""
+    """Clean every cell in place. `trusted` contains the instructor's own markdown."""
     notebook.cells = [
         c for c in notebook.cells if c.get("cell_type") in ("code", "markdown", "raw")
     ]
@@ -111,7 +111,7 @@ def clean_notebook(notebook: NotebookNode, trusted: frozenset[str] = frozenset()
 
 
 def texts_of(release: NotebookNode | None) -> frozenset[str]:
-    """The instructor's own markdown, which may hold HTML."""
+    """The instructor's own markdown, which may contain HTML."""
     if release is None:
         return frozenset()
     return frozenset(cell.source for cell in release.cells if cell.cell_type == "markdown")

@@ -1,4 +1,4 @@
-"""Grades one rebuilt notebook: its answers run in the box, the judge decides outside."""
+"""Grades one rebuilt notebook: its answers run in the box, and the judge decides outside."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RunsJobs(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """All that grading one submission needs."""
+    """Everything that grading one submission needs."""
 
     student: str
     notebook: NotebookNode
@@ -65,7 +65,7 @@ def packed(key: tuple[tuple[str, tuple[int, ...]], ...], student: str | None) ->
 
 
 def prepare_questions(seeds: Seeds) -> None:
-    """Draw now what is the same for the whole class, and keep it."""
+    """Draw and keep what is the same for the whole class."""
     if not any(map(judge.is_personal, seeds)):
         packed(tuple(seeds.items()), None)
 
@@ -99,7 +99,7 @@ def one_by_one(
     box: RunsJobs,
     until: float,
 ) -> dict[str, Replies]:
-    """Each answer by itself: one that is endless or fatal must not cost the points of the others.
+    """Run each answer on its own: an endless or fatal one must not cost the others their points.
 
     They share the time that is left. What a quick one does not use, the next ones have.
     """
@@ -114,13 +114,13 @@ def one_by_one(
 
 
 def read_too(judged: Judged, cells: tuple[RunnableCell, ...]) -> Judged:
-    """The verdict with what the text of the answer says, and of the cells that it builds on."""
+    """The verdict, after reading the text of the answer and of the cells that it builds on."""
     own = [cell.source for cell in cells_for(judged.exercise, cells) if cell.own]
     return with_refusals(judged, own)
 
 
 def points_of(notebook: NotebookNode) -> dict[str, float]:
-    """What each exercise is worth where these students met it: the register may have changed."""
+    """What each exercise is worth in these students' release: the register may have changed."""
     marked = (cell.metadata.get("nbgrader", {}) for cell in notebook.cells)
     return {exercise_of(own["grade_id"]): own["points"] for own in marked if own.get("grade")}
 

@@ -1,4 +1,4 @@
-"""What nbgrader reads and people see in a check cell after grading, and the comment beside it."""
+"""The outputs of a check cell after grading, for nbgrader and for people, and its comment."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def displayed(kind: str, data: dict[str, str], **more) -> NotebookNode:
 
 
 def result_of(text: str) -> NotebookNode:
-    """What nbgrader reads as the points of a cell."""
+    """The output that nbgrader reads as the points of a cell."""
     return displayed("execute_result", {"text/plain": text}, execution_count=1)
 
 
 def verdict_outputs(answer: Judged, cell: NotebookNode) -> list[NotebookNode]:
-    """A line, the panel, last the points; never stderr, which nbgrader takes for an error."""
+    """A line, the panel, and the points last; never stderr, which nbgrader takes for an error."""
     shown, worth = panel.text(answer.verdict), float(cell.metadata.nbgrader["points"])
     return [
         printed(shown.split("\n")[0] + "\n"),
@@ -42,8 +42,8 @@ def verdict_outputs(answer: Judged, cell: NotebookNode) -> list[NotebookNode]:
 
 
 def unjudged_outputs() -> list[NotebookNode]:
-    """Without any output nbgrader would give all points: say no points instead."""
-    said = "The judge knows no exercise of this name, so this cell gives no points by itself.\n"
+    """Outputs that give no points: without any output, nbgrader would give full points."""
+    said = "The judge has no exercise with this name, so this cell gives no points.\n"
     return [printed(said), result_of("0")]
 
 
@@ -71,7 +71,7 @@ def write_verdicts(notebook: NotebookNode, grades: Grades, all_exercises: bool =
 
 
 def scores(notebook: NotebookNode) -> dict[str, float | None]:
-    """The automatic score of every graded cell; None where a person has to read."""
+    """The automatic score of every graded cell; None if a person has to read the answer."""
     from nbgrader.utils import determine_grade, is_grade
 
     return {

@@ -1,4 +1,4 @@
-"""The process that reads what students handed in: it can be killed, and the class goes on.
+"""The process that reads submissions: it can be killed without harm to the rest of the class.
 
 A warm process imports everything once and forks a worker whenever it is asked to. A worker
 unpacks, rebuilds and judges; what has to run in the box it hands back to the grader. The grader
@@ -45,7 +45,7 @@ HEAD = struct.Struct("<QQ")  # the lengths of the JSON and of the bytes after it
 
 
 def packed(header: dict, blobs: Sequence[bytes | None] = ()) -> bytes:
-    """JSON, then bytes: what a worker sends."""
+    """A worker's message: JSON, then bytes."""
     sizes = [None if blob is None else len(blob) for blob in blobs]
     text = json.dumps({**header, "sizes": sizes}).encode()
     rest = b"".join(blob for blob in blobs if blob is not None)
@@ -53,7 +53,7 @@ def packed(header: dict, blobs: Sequence[bytes | None] = ()) -> bytes:
 
 
 def unpacked(text: bytes, rest: bytes) -> tuple[dict, list[bytes | None]]:
-    """What `packed` made. Raises ValueError, KeyError or TypeError for anything else."""
+    """Read what `packed` made. Raises ValueError, KeyError or TypeError for anything else."""
     header, blobs, start = json.loads(text), [], 0
     for size in header.pop("sizes"):
         blobs.append(None if size is None else rest[start : start + size])
@@ -112,7 +112,7 @@ def read_exactly(stream: socket.socket, size: int) -> bytes:
 
 
 class BoxBeyond:
-    """The box as a worker has it: it belongs to the grader, at the other end of the line."""
+    """A worker's access to the box, which belongs to the grader at the other end of the line."""
 
     def __init__(self, stream: socket.socket, limits: Limits):
         self.stream, self.limits = stream, limits

@@ -1,4 +1,4 @@
-"""Reads and judges submissions in processes that can be killed: within a time, or not at all."""
+"""Reads and judges submissions within a time limit, in processes that can be killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STARTING = (
 
 
 class NotRead(RuntimeError):
-    """A submission, or a zip in it, that could not be read to its end; the message says why."""
+    """A submission, or a zip in it, could not be read to its end; the message explains why."""
 
 
 class Worker:
@@ -51,7 +51,7 @@ class Worker:
         self.setting: Setting | None = None
 
     def wait(self) -> None:
-        """Wait until it is there; the warm process may still be importing."""
+        """Wait until it is ready; the warm process may still be importing."""
         if not self.ready:
             self.stream.settimeout(START_SECONDS)
             word, handles, _, _ = socket.recv_fds(self.stream, 5, 1)
@@ -161,12 +161,12 @@ class Readers:
         self.close()
 
     def start(self) -> None:
-        """Start the warm process; it imports what it needs while the caller goes on."""
+        """Start the warm process; it imports what it needs while the caller carries on."""
         with self._changing:
             self._launch()
 
     def close(self) -> None:
-        """End every worker at once, whatever it does."""
+        """End every worker at once, whatever it is doing."""
         with self._changing:
             self._closed = True
             for worker in (*self._idle, *self._busy):
@@ -232,7 +232,7 @@ class Readers:
         read: Callable[[dict, list[bytes | None]], Any],
         box: Box | None = None,
     ) -> Any:
-        """The reply of a worker to one request; a worker that is lost is replaced once."""
+        """A worker's reply to one request; a lost worker is replaced once."""
         for left in reversed(range(TRIES)):
             worker = None
             try:
@@ -316,7 +316,7 @@ class Readers:
             raise EOFError(said or str(problem)) from None
 
     def _last_words(self) -> str:
-        """The last line that the warm process wrote; it has nothing to say unless it fails."""
+        """The last line that the warm process wrote, which it does only if it fails."""
         if self._log is None:
             return ""
         written = os.pread(
@@ -334,7 +334,7 @@ class Readers:
                 self._idle.append(worker)
 
     def drop(self, worker: Worker | None) -> None:
-        """End a worker, whatever it does."""
+        """End a worker, whatever it is doing."""
         if worker is not None:
             with self._changing:
                 self._busy.discard(worker)

@@ -41,7 +41,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class FindingRecord:
-    """What became of one property of an exercise."""
+    """The result for one property of an exercise."""
 
     name: str
     passed: bool
@@ -84,7 +84,7 @@ class WrittenRecord:
 
 @dataclass(frozen=True)
 class SubmissionRecord:
-    """All that is stored about one student's submission of one assignment.
+    """Everything that is stored about one student's submission of one assignment.
 
     sha256: of the file that is graded; handed_in: of all files of the student together.
     status: "graded", or "flagged" when nothing could be graded and a person must look.
@@ -116,7 +116,7 @@ class SubmissionRecord:
 
     @property
     def points(self) -> float:
-        """Of the checked exercises, without written answers."""
+        """For the checked exercises, without written answers."""
         return sum(exercise.points for exercise in self.exercises)
 
     @property
@@ -164,7 +164,7 @@ def now() -> str:
 def new_run(
     assignment: str, seeds: dict[str, tuple[int, ...]], isolation: str, where: str = "local"
 ) -> RunRecord:
-    """A run that starts now; the name is unique in its course because it has microseconds."""
+    """A run that starts now; its name contains microseconds and so is unique in its course."""
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     return RunRecord(f"{moment}-{assignment}", assignment, now(), seeds, isolation, where)
 
@@ -174,7 +174,7 @@ def fingerprint(content: bytes) -> str:
 
 
 def fingerprint_of_files(files: Iterable[tuple[str, bytes]]) -> str:
-    """Changes when any of the files does, or its name."""
+    """A fingerprint that changes with any of the files or their names."""
     return fingerprint("\n".join(f"{name}\n{fingerprint(data)}" for name, data in files).encode())
 
 
@@ -214,7 +214,7 @@ def submission_record(content: dict) -> SubmissionRecord:
 
 
 def run_record(content: dict) -> RunRecord:
-    """As `submission_record`, of a run."""
+    """Like `submission_record`, for a run."""
     _format(content)
     return RunRecord(
         **{
@@ -249,7 +249,7 @@ def _exercise(content: dict) -> ExerciseRecord:
 
 
 def _sourced(sentence: str, exercises: tuple[ExerciseRecord, ...]) -> Flag:
-    """A flag of format 1: the box's and the judge's repeat the message of their exercise."""
+    """A flag in format 1; the box's and the judge's repeat the message of their exercise."""
     for entry in exercises:
         flag = flag_of(entry)
         if flag is not None and str(flag) == sentence:

@@ -1,4 +1,4 @@
-"""What an answer may not use: decided by the register, read outside the box, said in the verdict."""
+"""What an answer may not use: set in the register, checked outside the box, told in the verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from course_utils.checks import judge, may_use
 
 
 def with_refusals(judged: Judged, sources: Iterable[str]) -> Judged:
-    """The verdict once the text of the answer was read too."""
+    """The verdict, after reading the text of the answer too."""
     sources = list(sources)
     if judged.box != "ok" and not judged.verdict.points:
         return judged  # how it ended says more
@@ -20,6 +20,6 @@ def with_refusals(judged: Judged, sources: Iterable[str]) -> Judged:
         return Judged(verdict, judged.seeds, "refused use", said)
     hidden = next(filter(None, map(may_use.is_hidden, sources)), "")
     if hidden and judged.verdict.points > 0 and judged.box == "ok":
-        said = f"The answer uses `{hidden}`, so its text does not show all that it uses."
+        said = f"The answer uses `{hidden}`, so its text does not show everything that it uses."
         return replace(judged, box="hidden use", message=said)
     return judged

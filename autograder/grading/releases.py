@@ -1,4 +1,4 @@
-"""The notebooks that students were given: as their course has them, or this installation."""
+"""The notebooks that students were given: from their course, or from this installation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autograder.paths import NOTEBOOKS
 
 
 def release_names() -> list[str]:
-    """The assignments that there are."""
+    """The names of all assignments."""
     return sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 
 
 @lru_cache(maxsize=32)
 def release_notebook(name: str) -> NotebookNode:
-    """The release notebook of an assignment, not to be changed. Raises KeyError if there is none."""
+    """The release notebook of an assignment; do not change it. Raises KeyError if there is none."""
     if name not in release_names():
         raise KeyError(name)
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)

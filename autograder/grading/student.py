@@ -1,4 +1,4 @@
-"""From the files of one student to all that is stored about them: intake, box, judge, notebooks.
+"""From one student's files to everything stored about them: intake, box, judge, notebooks.
 
 It needs no gradebook and no course directory, so that it can happen on any machine; what it takes
 and gives back are plain values that can travel.
@@ -32,7 +32,7 @@ from course_utils import register
 
 @dataclass(frozen=True)
 class StoredCell:
-    """A cell of an assignment as the gradebook has it."""
+    """A cell of an assignment, as stored in the gradebook."""
 
     source: str
     checksum: str
@@ -53,7 +53,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Stored:
-    """A submission that was taken in before and is judged again."""
+    """A stored submission that is judged again."""
 
     record: SubmissionRecord
     submitted: bytes  # the notebook that is judged
@@ -63,7 +63,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class TakenIn:
-    """A student's work as intake rebuilt it, before anything of it has run."""
+    """A student's work as intake rebuilt it, before any of it has run."""
 
     submission: Submission
     record: SubmissionRecord
@@ -82,7 +82,7 @@ class Finished:
 
 
 def fingerprint_of(handed_in: HandedIn) -> str:
-    """Changes when any file of the student does; the files have been read."""
+    """A fingerprint that changes with any of the student's files, which have been read."""
     return fingerprint_of_files((a.entry.name, a.entry.data or b"") for a in handed_in.arrivals)
 
 
@@ -107,7 +107,7 @@ def take_in(handed_in: HandedIn, setting: Setting) -> TakenIn:
 
 
 def complete(taken_in: TakenIn, setting: Setting, box: RunsJobs) -> Finished:
-    """Run and judge it. Raises BoxFailed when the box could not do its work."""
+    """Run and judge it. Raises BoxFailed if the box could not do its work."""
     submission = taken_in.submission
     if submission.notebook is None:
         return flagged(taken_in)
@@ -120,7 +120,7 @@ def complete(taken_in: TakenIn, setting: Setting, box: RunsJobs) -> Finished:
 
 
 def finish(handed_in: HandedIn, setting: Setting, box: RunsJobs) -> Finished:
-    """All of it for one student. Whatever fails after the reading becomes a flag."""
+    """Do everything for one student. Whatever fails after reading becomes a flag."""
     taken_in = take_in(handed_in, setting)
     try:
         return complete(taken_in, setting, box)
@@ -129,7 +129,7 @@ def finish(handed_in: HandedIn, setting: Setting, box: RunsJobs) -> Finished:
 
 
 def judge_again(stored: Stored, setting: Setting, box: RunsJobs) -> Finished:
-    """New verdicts on a stored notebook; of all else in its record nothing changes.
+    """New verdicts on a stored notebook; nothing else in its record changes.
 
     Raises BoxFailed when the box could not do its work, and whatever a damaged file leads to.
     """
@@ -149,7 +149,7 @@ def judge_again(stored: Stored, setting: Setting, box: RunsJobs) -> Finished:
 
 
 def only(notebook: NotebookNode, wanted: Sequence[str]) -> NotebookNode:
-    """The notebook with the check cells of the wanted exercises alone."""
+    """The notebook with only the check cells of the wanted exercises."""
     kept = copy.copy(notebook)
     kept["cells"] = [
         cell for cell in notebook.cells if outputs.checked_exercise(cell) in (None, *wanted)
@@ -158,7 +158,7 @@ def only(notebook: NotebookNode, wanted: Sequence[str]) -> NotebookNode:
 
 
 def unread(handed_in: HandedIn, setting: Setting, reason: str) -> Finished:
-    """Work that could not be read to its end: flagged, and the bytes kept. Nothing is parsed."""
+    """Flag work that could not be read to its end, and keep its bytes. Nothing is parsed."""
     first = next((one for one in handed_in.arrivals if not one.ignored), handed_in.arrivals[0])
     content = first.entry.data or b""
     record = SubmissionRecord(
@@ -176,7 +176,7 @@ def unread(handed_in: HandedIn, setting: Setting, reason: str) -> Finished:
 
 
 def chosen(found: Sequence[Submission], assignment: str) -> Submission:
-    """The submission of this assignment; what fits no assignment is named beside it.
+    """The submission of this assignment; files that fit no assignment are mentioned with it.
 
     Work for other assignments is left to their own runs, unless there is nothing else.
     """
@@ -214,14 +214,14 @@ def graded(
 
 
 def mark_outputs(notebook: NotebookNode) -> None:
-    """Tell the person who marks that saved outputs are the student's own."""
+    """Label saved outputs as the student's own, for the person who marks."""
     for cell in notebook.cells:
         if cell.get("outputs") and cell.outputs[0].get("text") != clean.OWN_OUTPUT:
             cell.outputs = [outputs.printed(clean.OWN_OUTPUT), *cell.outputs]
 
 
 def restore_locked(notebook: NotebookNode, cells: Mapping[str, StoredCell]) -> None:
-    """As nbgrader's OverwriteCells: locked cells get the instructor's text, with its rubric."""
+    """Like nbgrader's OverwriteCells: locked cells get the instructor's text and rubric."""
     for cell in notebook.cells:
         own = cell.metadata.get("nbgrader", {})
         stored = cells.get(own.get("grade_id"))
@@ -232,7 +232,7 @@ def restore_locked(notebook: NotebookNode, cells: Mapping[str, StoredCell]) -> N
 
 
 def comments(grades: Grades, written: Mapping[str, WrittenRecord]) -> dict[str, str | None]:
-    """The automatic comment of every answer: the verdict in words, or that there is none."""
+    """The automatic comment on every answer: the verdict in words, or that there is no answer."""
     found: dict[str, str | None] = {
         name: None if answer.answered else "No response." for name, answer in written.items()
     }

@@ -1,4 +1,4 @@
-"""From what the box gave to a verdict, and from verdicts to the record of a submission.
+"""From the output of the box to verdicts, and from verdicts to the record of a submission.
 
 `autograder grade`, `regrade`, `check` and nbgrader's own step all come through here.
 """
@@ -25,12 +25,12 @@ LONGEST_PACKAGE = 60
 
 
 class BoxFailed(RuntimeError):
-    """The box, not the submission, failed: nobody may get a grade from that."""
+    """The box failed, not the submission, so nobody may get a grade from it."""
 
 
 @dataclass(frozen=True)
 class Replies:
-    """What the box said to some exercises: replies by exercise, or why there are none."""
+    """The box's replies by exercise, or the reason why there are none."""
 
     by_exercise: dict[str, list[wire.Reply]] | None
     box: str = "ok"
@@ -72,7 +72,7 @@ class Grades:
 
 
 def read_outcome(outcome: Outcome) -> Replies:
-    """The replies in what came out of the box. Raises BoxFailed if that was the box's fault."""
+    """The replies in the output of the box. Raises BoxFailed if the box itself failed."""
     if outcome.status == "refused":
         raise BoxFailed(outcome.message)
     if outcome.status != "ok" or outcome.frame is None:
@@ -95,10 +95,10 @@ def _how_it_ended(verdict: judge.Verdict, replies: list[wire.Reply]) -> tuple[st
     for reply in replies if not verdict.passed else ():
         package = clean_name(reply.notes.get("package"), LONGEST_PACKAGE)
         if package:
-            said = f"The answer imports `{package}`, a package that the grader does not have."
+            said = f"The answer imports the package `{package}`, which the grader does not have."
             return "package", f"{said}\n{reply.notes.get('cell', reply.error)}"
         if "cell" in reply.notes:
-            return "cell", f"The answer's cell stopped at an error.\n{reply.notes['cell']}"
+            return "cell", f"The cell of the answer raised an error.\n{reply.notes['cell']}"
     return "ok", ""
 
 
