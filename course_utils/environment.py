@@ -9,7 +9,7 @@ from pathlib import Path
 
 # What a student's notebook imports, and the oldest release the course is known to run on.
 NEEDED = {
-    "torch": "2.2",
+    "torch": "2.5",  # notebook 08 uses enable_gqa
     "numpy": "1.26",
     "matplotlib": "3.8",
     "ipywidgets": "7.7.1",

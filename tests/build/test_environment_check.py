@@ -16,3 +16,8 @@ def test_releases_are_ordered_as_pip_orders_them(version, fine, monkeypatch):
     found, line = environment._package("numpy", "2.2")
     assert found == fine
     assert ("older than 2.2" in line) == (not fine)
+
+
+def test_the_oldest_torch_has_grouped_queries():
+    """Notebook 08 calls scaled_dot_product_attention(..., enable_gqa=True), new in 2.5."""
+    assert not environment._is_older(environment.NEEDED["torch"], "2.5")
