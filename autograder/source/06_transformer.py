@@ -835,8 +835,8 @@ if ready("transformer", "greedy-decode"):
 # - *At about equal quality*, {{claim:transformer.full}} BLEU ({{claim:transformer.full runs}}) and {{claim:transformer.recurrent_full}} ({{claim:transformer.recurrent_full runs}}), the transformer
 #   took {{claim:transformer.full_minutes}} minutes of CPU time and the recurrent translator {{claim:transformer.recurrent_full_minutes}}.
 #
-# So with few minutes the recurrent translator is ahead, and with more of them the transformer catches up. So
-# few runs don't show how much longer it takes, and they say nothing about a GPU or a larger corpus.
+# In these runs the recurrent translator is ahead after few minutes, and the transformer catches up given more.
+# They are too few to show how much longer it needs, and they say nothing about a GPU or a larger corpus.
 #
 # Compare BLEU for short and for long sentences with that of the translator from notebook 04 (our run, on
 # Multi30k). Where is the gap largest? How many long sentences are there to learn the late positions from?
