@@ -961,7 +961,7 @@ attention_map(
 )
 
 # %% [markdown]
-# ### Exercise: which fault, and what shows it?
+# ### Exercise: find the bug
 #
 # {{exercise find-the-bug}}
 #
