@@ -17,7 +17,7 @@ _WIDE, _HIGH, _BOX = 132, 44, 112  # from step to step, from row to row, and the
 
 @dataclass(frozen=True)
 class Node:
-    """One way to go on: its token, the node it follows, and the score of the whole sentence."""
+    """One continuation: its token, the node it follows, and the score of the whole sentence."""
 
     token: str
     score: float
@@ -65,7 +65,7 @@ def _read(steps: Sequence[Sequence[Mapping]]) -> tuple[tuple[Node, ...], ...]:
 
 @dataclass(frozen=True)
 class BeamState:
-    """A search, up to which step it is drawn, and whether what was dropped is."""
+    """A search, the step up to which it is drawn, and whether dropped hypotheses are shown."""
 
     steps: tuple[tuple[Node, ...], ...]
     step: int
@@ -184,7 +184,7 @@ def beam_picture(state: BeamState) -> Picture:
     bs, bp = state.best
     best = f"Best so far: {state.sentence(bs, bp)} ({fixed(state.steps[bs][bp].score)})."
     earlier = state.columns[0]
-    note = f" Steps 1 to {earlier} are out of the picture." if earlier else ""
+    note = f" Steps 1 to {earlier} are not shown." if earlier else ""
     body = f"{_drawing(state)}<p>{escape(best + note)}</p>{_table(state)}"
     words = f"Beam search tree, step {state.step + 1} of {len(state.steps)}. {best}"
     return Picture(body, words)

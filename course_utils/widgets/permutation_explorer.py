@@ -1,4 +1,4 @@
-"""Move tokens about and see whether the outputs of self-attention move with them."""
+"""Move tokens around and see whether the outputs of self-attention move with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _SIZE = 4
 
 @dataclass(frozen=True)
 class PermutationState:
-    """Tokens, the order they are in now, and what depends on the order."""
+    """Tokens, their current order, and what depends on it."""
 
     tokens: tuple[str, ...] = ("the", "cat", "saw", "me")
     order: tuple[int, ...] = ()
@@ -50,7 +50,7 @@ class PermutationState:
 
     @property
     def before(self) -> np.ndarray:
-        """Outputs in the order the tokens had at first."""
+        """Outputs in the original order of the tokens."""
         return self.output(range(len(self.tokens)))
 
     @property
@@ -59,7 +59,7 @@ class PermutationState:
 
     @property
     def change(self) -> np.ndarray:
-        """For each place, the largest change of its token's output."""
+        """For each place, the largest change in its token's output."""
         # Rounded, because moving rows also moves the last digits of their sums.
         return np.abs(self.now - self.before[list(self.order)]).max(axis=1).round(9)
 
@@ -83,7 +83,7 @@ class PermutationState:
 
 
 def _crossing(state: PermutationState) -> str:
-    """Where each token went, as lines from the first order to the order of now."""
+    """Where each token went, as lines from the original order to the current one."""
     count, step = len(state.tokens), 96
     width = 20 + count * step
     parts = [text(10, 16, "at first", kind="q"), text(10, 118, "now", kind="q")]
@@ -100,7 +100,7 @@ def _crossing(state: PermutationState) -> str:
 
 
 def permutation_picture(state: PermutationState) -> Picture:
-    """Where each token went, and its outputs before and now."""
+    """Where each token went, and the outputs before and after."""
     order = list(state.order)
     names = [f"{place + 1} {state.tokens[token]}" for place, token in enumerate(order)]
     first = [f"{place + 1} {token}" for place, token in enumerate(state.tokens)]
@@ -120,9 +120,9 @@ def permutation_picture(state: PermutationState) -> Picture:
             f"{' and '.join(causes)} make the order matter."
         )
         kind = "bad"
-    tables = heat_table("outputs at first", state.before, first)
+    tables = heat_table("original outputs", state.before, first)
     tables += heat_table("outputs now", state.now, names)
-    tables += heat_table("change of each token's output", state.change[:, None], names)
+    tables += heat_table("change in each token's output", state.change[:, None], names)
     body = (
         f'<p role="status">{chip(kind, verdict)}</p>{_crossing(state)}'
         f'<div class="cw-row">{tables}</div>'

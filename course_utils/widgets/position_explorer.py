@@ -18,7 +18,7 @@ BASES = (10, 100, 1000, 10000)
 
 @dataclass(frozen=True)
 class PositionState:
-    """Which positions are drawn, and which of them is looked at."""
+    """Which positions are drawn, and which of them is selected."""
 
     size: int = 16
     length: int = 32
@@ -30,7 +30,7 @@ class PositionState:
         if self.size % 2 or not 2 <= self.size <= 128:
             raise ValueError("The size must be even, from 2 to 128: a sine and a cosine each.")
         if not 2 <= self.length <= 128 or self.base <= 1:
-            raise ValueError("The length goes from 2 to 128 and the base is above 1.")
+            raise ValueError("The length must be from 2 to 128, and the base must be above 1.")
         # A choice that no longer exists moves to the last one that does.
         object.__setattr__(self, "pair", min(self.pair, self.size // 2 - 1))
         object.__setattr__(self, "position", min(self.position, self.length - 1))

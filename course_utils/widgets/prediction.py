@@ -91,7 +91,7 @@ class PredictionView(Explorer):
 
     def show(self, state: Prediction) -> None:
         _kept[self.key] = state
-        # After the result a guess is none.
+        # Once the result is known, nothing can be guessed any more.
         self._controls["guess"].disabled = bool(state.result)
         super().show(state)
 
