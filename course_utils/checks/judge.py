@@ -23,7 +23,7 @@ import importlib
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -42,6 +42,7 @@ PREDICTED = "predicted"
 TOGETHER = " + "
 REMEMBERED_MISTAKES = 20_000
 MOST_NAMED = 2
+PLANS = 64
 
 
 Oracle = Callable[[Ask], dict[str, np.ndarray]]
@@ -394,9 +395,15 @@ def _stored_predictions(exercise_id: str) -> dict[tuple[int, str], dict[Mistakes
 
 def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
     """Draw the questions of an exercise. `student` matters where each has their own numbers."""
+    whose = student if student is not None and is_personal(exercise_id) else None
+    return _plan(exercise_id, tuple(int(s) for s in seeds), whose)
+
+
+@lru_cache(maxsize=PLANS)
+def _plan(exercise_id: str, seeds: tuple[int, ...], student: str | None) -> Plan:
+    """Drawn once: some questions are drawn until they tell answers apart."""
     exercise = load(exercise_id)
-    seeds = tuple(int(s) for s in seeds)
-    extra = {} if student is None or not is_personal(exercise_id) else {"student": student}
+    extra = {} if student is None else {"student": student}
     asks = tuple(tuple(exercise.asks(np.random.default_rng(s), **extra)) for s in seeds)
     return Plan(exercise_id, seeds, asks)
 

@@ -260,3 +260,12 @@ def test_states_that_are_wrong_are_drawn_as_rows_and_columns(capsys):
     drawn = [f for f in namespace["verdict"].findings if f.expected is not None]
     assert drawn and len(drawn[0].axes) == drawn[0].expected.ndim == 2
     assert "Rows: source position s; columns: component" in panel.html(namespace["verdict"])
+
+
+def test_questions_are_drawn_once_and_are_the_same_afterwards():
+    first = judge.make_plan("beam-search")
+    before = wire.pack_request({"beam-search": first.flat})
+    verdict_on("right_aside", "beam-search")
+    assert judge.make_plan("beam-search") is first
+    assert wire.pack_request({"beam-search": first.flat}) == before
+    assert judge.make_plan("beam-search", (5,)) is not first
