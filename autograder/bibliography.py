@@ -37,7 +37,7 @@ class Work:
 
     @property
     def names(self) -> str:
-        """Whom to name: one author, two, or the first and "et al."; the title where there is none."""
+        """The names to cite: one author, two, or the first and "et al."; the title if there is none."""
         if len(self.authors) > 2 or "et al." in self.authors:
             return f"{self.authors[0]} et al."
         return " and ".join(self.authors) or self.title
@@ -90,7 +90,7 @@ def work(key: str) -> Work:
 
 
 def fill_in(text: str) -> str:
-    """The text with its citations as links, or as names where a work has no address."""
+    """The text with its citations as links, or as plain names if a work has no address."""
 
     def replace(match: re.Match) -> str:
         if match[2]:

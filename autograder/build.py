@@ -1,4 +1,4 @@
-"""From text sources to notebooks: nbgrader's source tree, and what students open.
+"""Builds notebooks from text sources: nbgrader's source tree, and what students open.
 
 A source is `autograder/source/NN_name.py`, in jupytext's percent format, with nbgrader's metadata
 in the cell headers. The build completes it (badge, set-up, parameters, closing cell, points from
@@ -42,11 +42,11 @@ GITHUB = "https://github.com/"
 
 
 class BuildError(Exception):
-    """A source that cannot become a notebook: a sentence with the file, the cell and what to do."""
+    """A source that can't become a notebook; the message has the file, the cell and what to do."""
 
 
 def names() -> list[str]:
-    """The notebooks that have a source, in order; if a class's choices are in use, its own."""
+    """The notebooks that have a source, in order; those of the class if its choices are in use."""
     there = sorted(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
     if register.used() is None:
         return there
@@ -55,7 +55,7 @@ def names() -> list[str]:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """The notebook that a text source describes, complete, with solutions and hidden tests."""
+    """The complete notebook that a text source describes, with solutions and hidden tests."""
     name = path.stem
     try:
         entry = register.notebook(name)
@@ -145,7 +145,7 @@ def _complete(entry: register.Notebook, cells: list[NotebookNode], file: str) ->
     if announced is None or float(announced.group(1)) != worth:
         said = "no points" if announced is None else announced.group(0)
         raise BuildError(
-            f"{file}, cell 1: the notebook announces {said}, and the register gives {worth:g}. "
+            f"{file}, cell 1: the notebook announces {said}, but the register gives {worth:g}. "
             "Write {{points}} there."
         )
     title.source = f"{_badge(entry.name)}\n\n{title.source}".strip()
@@ -204,7 +204,7 @@ def _exercise_line(where: str, exercise_id: str) -> str:
 
 
 def _listed(refuses: tuple[str, ...]) -> str:
-    """What an answer may not use, as a student reads it."""
+    """What an answer may not use, in words for students."""
     return ", ".join(f"`{name.removesuffix('.')}`" for name in refuses)
 
 
@@ -218,13 +218,15 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
     except KeyError as problem:
         raise BuildError(f"{where}: {problem.args[0]}") from None
     if exercise.retired:
-        raise BuildError(f"{where}: {exercise_id} is retired, says the register.")
+        raise BuildError(f"{where}: the register has {exercise_id} as retired.")
     if exercise.notebook != notebook:
         raise BuildError(
-            f"{where}: {exercise_id} belongs to {exercise.notebook}, says the register."
+            f"{where}: according to the register, {exercise_id} belongs to {exercise.notebook}."
         )
     if "points" in given:
-        raise BuildError(f"{where}: points are in the register alone; take them out of the header.")
+        raise BuildError(
+            f"{where}: points belong only in the register; remove them from the header."
+        )
     grade, solution = bool(given.get("grade", False)), bool(given.get("solution", False))
     complete = {
         "cell_type": cell.cell_type,
@@ -244,7 +246,7 @@ def _complete_graded(where: str, notebook: str, cell: NotebookNode) -> list[Note
 
 
 def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) -> NotebookNode:
-    """What only the person who marks sees, in a locked cell after the answer.
+    """A locked cell after the answer, with what only the person who marks may see.
 
     nbgrader stores a locked cell as it is before the mark scheme is taken out, and puts it back
     when grading: that shows the rubric in formgrader and never to a student.
@@ -257,7 +259,7 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
         )
     if not read_lines(rubric.group(1)):
         raise BuildError(
-            f"{where}: no line of the rubric has points. Begin each with its own, as in "
+            f"{where}: no line of the rubric has points. Begin each line with its points, as in "
             "'- half a point: the weights sum to one'; they become buttons for the person who marks."
         )
     cell.source = RUBRIC.sub("", cell.source).rstrip("\n")
@@ -282,7 +284,7 @@ def _rubric_cell(where: str, cell: NotebookNode, exercise: register.Exercise) ->
 
 
 def without_colab() -> str:
-    """Why the notebooks get no Colab badge, as a sentence; empty where they get one."""
+    """Why the notebooks have no Colab badge, in a sentence; empty if they have one."""
     if register.repository().startswith(GITHUB):
         return ""
     return (
@@ -418,14 +420,14 @@ def _check_release(file: str, source: NotebookNode, release: NotebookNode) -> No
         found = [m for m in MARKERS if m in cell.source]
         if found or "autograder" in cell.source:
             raise BuildError(
-                f"{file}, cell {number} of the student's notebook still says "
+                f"{file}, cell {number} of the student's notebook still contains "
                 f"{found[0] if found else 'autograder'!r}: that part would reach students."
             )
         for part in hidden:
             if len(part) > 30 and part in cell.source:
                 raise BuildError(
-                    f"{file}, cell {number} of the student's notebook holds a solution or hidden "
-                    f"test that is elsewhere between its marks: {part[:60]!r}."
+                    f"{file}, cell {number} of the student's notebook contains part of a solution or "
+                    f"hidden test, outside its markers: {part[:60]!r}."
                 )
 
 
@@ -433,7 +435,7 @@ def _check_release(file: str, source: NotebookNode, release: NotebookNode) -> No
 
 
 def write_source_tree(course: Path, wanted: Iterable[str] | None = None) -> list[str]:
-    """Write nbgrader's `source/` of a course directory; the notebooks it holds."""
+    """Write nbgrader's `source/` in a course directory; returns its notebooks."""
     wanted = list(wanted) if wanted is not None else names()
     built = {name: read_source(_source_path(name)) for name in wanted}
     for name, notebook in built.items():
@@ -531,11 +533,13 @@ def write_given(path: Path = may_use.GIVEN) -> None:
 def stale_given(path: Path = may_use.GIVEN) -> list[str]:
     """Whether the file of given names is not what the notebooks give, as a sentence."""
     same = path.is_file() and path.read_text(encoding="utf-8") == given_names()
-    return [] if same else [f"{path.name} is stale. Run `autograder build`, and commit it too."]
+    return (
+        [] if same else [f"{path.name} is out of date. Run `autograder build`, and commit it too."]
+    )
 
 
 def stale(built: dict[str, str], folder: Path = NOTEBOOKS) -> list[str]:
-    """What in `folder` is not what the sources build: a sentence each."""
+    """One sentence for each notebook in `folder` that is not what its source builds."""
     problems = []
     for name, text in built.items():
         path = folder / f"{name}.ipynb"
@@ -543,7 +547,7 @@ def stale(built: dict[str, str], folder: Path = NOTEBOOKS) -> list[str]:
             problems.append(f"{path.name} is missing. Run `autograder build`.")
         elif path.read_text(encoding="utf-8") != text:
             cell = _first_difference(path, text)
-            problems.append(f"{path.name} is stale at {cell}. Run `autograder build`.")
+            problems.append(f"{path.name} is out of date at {cell}. Run `autograder build`.")
     for path in sorted(folder.glob("*.ipynb")):
         if path.stem not in names():
             problems.append(f"{path.name} has no source. Delete it, or write autograder/source/.")

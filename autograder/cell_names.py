@@ -1,4 +1,4 @@
-"""How the graded cells of a notebook are called: by exercise, with an ending for their kind."""
+"""The names of a notebook's graded cells: the exercise, with an ending for their kind."""
 
 CHECK = "-check"
 RUBRIC = "-rubric"
@@ -10,7 +10,7 @@ def check_cell(exercise: str) -> str:
 
 
 def rubric_cell(exercise: str) -> str:
-    """The name of the cell that holds the rubric of a written answer."""
+    """The name of the cell with the rubric of a written answer."""
     return exercise + RUBRIC
 
 

@@ -1,4 +1,4 @@
-"""Takes the exercises that a class leaves out of a notebook's source, with all that needs them."""
+"""Removes the exercises that a class leaves out from a source, with everything that needs them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Needed(Exception):
 
 
 def used_cells(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The cells that a class uses. Raises Needed when what is left can't run.
+    """The cells that a class uses. Raises Needed if what is left can't run.
 
     An exercise goes with its text, its answer and its check, and so does every cell that waits for
     it with `ready("…")`, together with the sentence that introduces that cell.
@@ -48,7 +48,7 @@ def used_cells(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
 
 
 def without_dead_links(source: str) -> str:
-    """Links to notebooks that the class does not use become plain words."""
+    """Turn links to notebooks that the class does not use into plain words."""
     used = {entry.name for entry in register.notebooks()}
     # A link to what is no notebook of the course stays, for the build to refuse.
     left_out = {path.stem for path in SOURCES.glob("*.py")} - used
@@ -87,7 +87,7 @@ def _introduces(cell: NotebookNode) -> bool:
 def _check_names(
     cells: Sequence[NotebookNode], kept: Sequence[NotebookNode], left_out: set[str]
 ) -> None:
-    """What stays must not use a name that only the cells that go define."""
+    """Check that what stays uses no name that only a removed cell defines."""
     before = set().union(*(_names(cell.source)[0] for cell in cells if cell.cell_type == "code"))
     code = [cell for cell in kept if cell.cell_type == "code"]
     lost = before - set().union(*(_names(cell.source)[0] for cell in code))
@@ -111,7 +111,7 @@ def _first_line(cell: NotebookNode) -> str:
 
 
 def _names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell gives to others, and those that it needs from others."""
+    """The names that a cell defines for others, and those that it needs from others."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # IPython's own lines
@@ -137,7 +137,7 @@ def _is_stored(name: ast.Name) -> bool:
 
 
 def _only_imports(cell: NotebookNode, wanted: set[str]) -> NotebookNode | None:
-    """A cell that goes still imports what others use."""
+    """Keep the imports of a removed cell that others use."""
     try:
         body = ast.parse(cell.source).body
     except SyntaxError:

@@ -36,7 +36,7 @@ def fill(words: str) -> str | None:
 
 
 def typed_by_hand(prose: str) -> list[str]:
-    """The numbers in a source's prose that look measured and come from no placeholder."""
+    """The numbers in a source's prose that look measured but come from no placeholder."""
     prose = MARKED.sub("", PLACEHOLDER.sub("", prose))
     found = [match.group() for match in LOOKS_MEASURED.finditer(prose)]
     for paragraph in prose.split("\n\n"):

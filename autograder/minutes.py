@@ -1,4 +1,4 @@
-"""How many minutes a notebook takes: its reading, and the exercises of the register."""
+"""How many minutes a notebook takes: reading it, and doing its exercises."""
 
 import math
 import re
@@ -18,7 +18,7 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 @cache
 def minutes(notebook: str) -> int:
-    """For a notebook of the course, from its source. Waiting for a training is not part of it."""
+    """The minutes of a notebook, from its source. Waiting for training does not count."""
     text = (SOURCES / f"{notebook}.py").read_text(encoding="utf-8")
     return minutes_of(notebook, jupytext.reads(text, fmt="py:percent").cells)
 

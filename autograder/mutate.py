@@ -73,7 +73,7 @@ def _difference(original: str, changed: str) -> str:
 
 
 def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
-    """Change `node` in place; whether there was something to change."""
+    """Change `node` in place; returns whether there was something to change."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         if variant == 0:
             node.op = OPERATORS[type(node.op)]()
@@ -108,7 +108,7 @@ def _mutate(tree: ast.AST, node: ast.AST, variant: int) -> bool:
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts one node in the place of another."""
+    """Replaces one node by another."""
 
     def __init__(self, old: ast.AST, new: ast.AST):
         self.old, self.new = old, new
@@ -126,7 +126,7 @@ def equivalent() -> dict[tuple[str, str], str]:
 
 
 def run(chosen: list[Change]) -> Iterator[tuple[Change, Diagnosis]]:
-    """Judge every mutant: whether it passed, and what it was called."""
+    """Judge every mutant: whether it passed, and which mistake was named."""
     before = {exercise: _before(exercise) for exercise in {c.exercise for c in chosen}}
     answers = [(c.exercise, (*before[c.exercise], c.source)) for c in chosen]
     for change, (plan, outcome) in zip(chosen, asked(answers, DIAGNOSED + 1)):

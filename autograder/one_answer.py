@@ -17,11 +17,11 @@ LIMITS = Limits(wall_seconds=12, cpu_seconds=6)
 
 
 class UnreadableAnswer(ValueError):
-    """A file that holds no answer: a sentence with its name and what to do."""
+    """A file without an answer; the message has its name and what to do."""
 
 
 def cells_of(path: Path, exercise_id: str) -> tuple[RunnableCell, ...]:
-    """The code cells of an answer: a `.py` file is one, a notebook's are those that answers need."""
+    """The code cells of an answer: a whole `.py` file, or the cells of a notebook that it needs."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -31,7 +31,9 @@ def cells_of(path: Path, exercise_id: str) -> tuple[RunnableCell, ...]:
         name = register.exercise(exercise_id).notebook
         rebuilt = rebuild(content, release_notebook(name))
         if rebuilt.notebook is None:
-            raise UnreadableAnswer(f"{path}: {' '.join(rebuilt.flags) or 'this is no notebook.'}")
+            raise UnreadableAnswer(
+                f"{path}: {' '.join(rebuilt.flags) or 'this is not a notebook.'}"
+            )
         return cells_to_run(rebuilt.notebook)
     try:
         return (RunnableCell(content.decode("utf-8"), exercise_id, own=True),)

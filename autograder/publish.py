@@ -1,4 +1,4 @@
-"""Writes the student's copy of the course: notebooks and course_utils, and nothing that tells."""
+"""Writes the students' copy of the course: notebooks and course_utils, but no answers."""
 
 import json
 import re
@@ -30,11 +30,11 @@ TELLING = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "BEGIN MARK SCHEME", "hidden_
 
 
 class PublishError(Exception):
-    """The copy cannot be written as asked: a sentence with the place and what to do."""
+    """The copy can't be written as asked; the message tells where and what to do."""
 
 
 def publish(folder: Path, solutions: bool = False, course: Path | None = None) -> list[Path]:
-    """Write the copy into `folder`; the files written. An existing git history is kept.
+    """Write the copy into `folder`; returns the files. An existing git history is kept.
 
     With a course directory, it has what course.toml there chooses, and nothing else.
     """
@@ -50,7 +50,7 @@ def publish(folder: Path, solutions: bool = False, course: Path | None = None) -
 def _publish(folder: Path, solutions: bool, chosen: choices.Choices) -> list[Path]:
     if folder.exists() and any(folder.iterdir()) and not (folder / ".attention-course").exists():
         raise PublishError(
-            f"{folder} is not empty and is no earlier copy of the course. Give a new folder."
+            f"{folder} is not empty, and is not an earlier copy of the course. Name a new folder."
         )
     built = build.build()
     problems = build.stale(built) if register.used() is None else []
@@ -117,7 +117,7 @@ def _fill_in(text: str, chosen: choices.Choices) -> str:
 
 
 def _minutes(name: str) -> int:
-    """As the notebook itself announces: of the cells that are used."""
+    """The minutes that the notebook itself announces, for the cells that are used."""
     text = (build.SOURCES / f"{name}.py").read_text(encoding="utf-8")
     return minutes_of(name, used_cells(jupytext.reads(text, fmt="py:percent").cells))
 
@@ -133,7 +133,7 @@ def _as_lines(requirements: list[str]) -> str:
 
 
 def _write_solutions(folder: Path) -> None:
-    """The solved notebooks, for after the deadline: no hidden test, no rubric."""
+    """The solved notebooks, for after the deadline, without hidden tests and rubrics."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in build.names():
         notebook = build.read_source(build.SOURCES / f"{name}.py")
@@ -159,5 +159,5 @@ def _refuse_telling(folder: Path, files: list[Path]) -> None:
         found = [word for word in TELLING if word in text]
         if found:
             raise PublishError(
-                f"{path.relative_to(folder)} says {found[0]!r}, which students must not get."
+                f"{path.relative_to(folder)} contains {found[0]!r}, which students must not get."
             )

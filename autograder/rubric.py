@@ -1,4 +1,4 @@
-"""Reads mark schemes: each line of one says how many points it gives, and for what."""
+"""Reads mark schemes: each line gives a number of points and what they are for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class MarkScheme:
-    """What the person who marks has beside an answer.
+    """What the person who marks sees beside an answer.
 
     notes: what the scheme says besides its lines.
     """
@@ -55,7 +55,7 @@ def read_lines(scheme: str) -> tuple[Line, ...]:
 
 
 def mark_scheme(cell: str) -> MarkScheme:
-    """What the cell after a written answer holds for the person who marks (see `build`)."""
+    """What the cell after a written answer contains for the person who marks (see `build`)."""
     found = PARTS.search(cell)
     if found is None:
         return MarkScheme((), cell.strip())

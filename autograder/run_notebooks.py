@@ -20,7 +20,7 @@ BUDGETS = ("smoke", "quick", "full")
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """One notebook's way from top to bottom."""
+    """One run of a notebook from top to bottom."""
 
     notebook: str
     solved: bool
@@ -43,7 +43,7 @@ def run_all(
     keep: Path | None = None,
     own_parts=False,
 ) -> Iterator[NotebookRun]:
-    """Run the notebooks over `jobs` processes; each result as soon as it is there.
+    """Run the notebooks in `jobs` processes; yields each result as soon as it is ready.
 
     With `own_parts`, solved ones use the solutions of earlier notebooks, as students may.
     """
@@ -64,7 +64,7 @@ def run_all(
 def run_one(
     path: Path, name: str, solved: bool, budget: str, jobs: int = 1, keep: Path | None = None
 ) -> NotebookRun:
-    """Run one notebook in its own folder, so that what it writes disturbs nobody."""
+    """Run one notebook in its own folder, so that its files get in nobody's way."""
     import papermill
 
     checked = [e for e in register.exercises(name) if e.checked]
@@ -99,7 +99,7 @@ def run_one(
 
 
 def bring_own_parts(path: Path) -> list[str]:
-    """Paste solutions of earlier notebooks where a student may; the names of the parts."""
+    """Paste solutions of earlier notebooks where a student may; returns the names of the parts."""
     notebook = nbformat.read(path, as_version=4)
     brought = []
     for cell in notebook.cells:

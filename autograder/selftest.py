@@ -1,4 +1,4 @@
-"""The grader's own test: right answers must pass, wrong ones must not, and be named rightly.
+"""The grader's own test: right answers must pass, wrong ones must fail and be named correctly.
 
 `autograder/mutants/<exercise>/` holds small answers, `right_*.py` and `wrong_*.py`. The first line
 of a wrong one names the misconception that the judge should report (`# misconception: NAME`, or
@@ -65,7 +65,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was said of an answer, and whether that explains what it does on fresh numbers."""
+    """The name given to a mistake, and whether it explains the answer on fresh numbers."""
 
     passed: bool
     named: str
@@ -96,7 +96,7 @@ def run(chosen: list[Mutant], count: int = SEEDS) -> Iterator[Result]:
 
 
 def imported(exercise: str | None = None) -> dict[str, str]:
-    """For every exercise an answer that imports what it should write.
+    """For every exercise, an answer that imports what it should write.
 
     `autograder/mutants/imported/` has those that would work; the others reach for the judge.
     """
@@ -110,7 +110,7 @@ def imported(exercise: str | None = None) -> dict[str, str]:
 
 
 def some_pairs(found: list[Switched], most: int | None) -> list[Switched]:
-    """Every single mistake and at most so many of the pairs, in the order given."""
+    """Every single mistake and at most this many pairs, in the order given."""
     pairs = [index for index, one in enumerate(found) if len(one.mistakes) > 1]
     if most is None or len(pairs) <= most:
         return found

@@ -1,4 +1,4 @@
-"""Writes the right arrays that ship where an oracle must not: those of the visible seeds."""
+"""Writes the right arrays for the visible seeds, which ship in place of the oracles."""
 
 import itertools
 from pathlib import Path
@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 
 def stored_arrays(exercise_id: str) -> dict[str, np.ndarray] | None:
-    """The arrays to ship for an exercise, or None where it needs no hidden oracle."""
+    """The arrays to ship for an exercise, or None if it needs no hidden oracle."""
     exercise = judge.load(exercise_id)
     if exercise.oracle is not None or not oracles.has_oracle(exercise_id):
         return None
@@ -55,7 +55,7 @@ def _signatures(hidden: judge.Hidden, ask, mistakes) -> np.ndarray:
 
 
 def write_all() -> list[str]:
-    """Write every stored file that is no longer right; the exercises written."""
+    """Write every stored file that is out of date; returns its exercises."""
     written = []
     judge.STORED.mkdir(exist_ok=True)
     for entry in register.ever():

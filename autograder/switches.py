@@ -1,4 +1,4 @@
-"""Answers with one mistake or two, made from a right one: what tests the naming of pairs.
+"""Makes answers with one or two mistakes from a right one, to test how pairs are named.
 
 Beside some right answers (`mutants/<exercise>/right_switchable.py`), `switches.toml` has known
 mistakes as small edits of it. The exercise's `choices` say which can be made together.
@@ -35,7 +35,7 @@ def exercises() -> list[str]:
 
 
 def switched(exercise_id: str) -> Iterator[Switched]:
-    """Every mistake by itself, and every pair that the edits allow."""
+    """Every mistake on its own, and every pair that the edits allow."""
     folder = MUTANTS / exercise_id
     right = (folder / "right_switchable.py").read_text(encoding="utf-8")
     edits = tomllib.loads((folder / "switches.toml").read_text(encoding="utf-8"))

@@ -59,7 +59,7 @@ def formulas(markdown: str) -> list[str]:
 
 
 def used(formula: str, known: dict[str, str]) -> set[str]:
-    """The symbols of a formula, as they are declared or, where they are not, as they are written."""
+    """The symbols of a formula, as declared or, if they are not declared, as written."""
     found: set[str] = set()
     for match in TOKEN.finditer(WORDS.sub(" ", formula)):
         name, subscript = match["name"], match["sub"]

@@ -1,4 +1,4 @@
-"""How the commands and pages put numbers into words."""
+"""How commands and pages put numbers into words."""
 
 
 def counted(count: int, thing: str) -> str:

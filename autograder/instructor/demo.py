@@ -1,4 +1,4 @@
-"""A class to try everything on: a roster, and what its students handed in.
+"""An invented class to try everything on: a roster, and what its students handed in.
 
 The answers are the bank of right and wrong ones that the checks are tested with, so the class has
 the misconceptions that the judge knows by name.
@@ -64,7 +64,7 @@ os._exit(0)
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer from the bank: to which exercise, and which mistake it makes."""
+    """One answer from the bank, with its exercise and the mistake it makes."""
 
     exercise: str
     name: str
@@ -139,7 +139,7 @@ class DemoFile:
 def make_class(
     students: list[Student], assignments: list[str], rng: random.Random, hostile: bool = True
 ) -> list[DemoFile]:
-    """What everyone hands in: a share of each kind, and as many misconceptions as fit.
+    """What everyone hands in: some of each kind, and as many misconceptions as fit.
 
     Without `hostile` nobody hands in anything that must not run outside a box.
     """
@@ -180,7 +180,7 @@ def _misconceived(assignment: str, rng: random.Random) -> list[Answer]:
 def _mistakes(
     answers: list[Answer], seen: set[str], common: bool, rng: random.Random
 ) -> list[Answer]:
-    """What one student gets wrong: in each exercise a mistake that nobody made yet, if any is left."""
+    """One student's mistakes: in each exercise one that nobody has made yet, if any is left."""
     if common and answers:
         return [rng.choice(answers[:3])]
     chosen: dict[str, Answer] = {}
@@ -286,13 +286,13 @@ DAMAGES = {
 
 
 def available_assignments(wanted: tuple[str, ...] = ()) -> list[str]:
-    """The assignments of the demonstration that this copy of the course has."""
+    """The assignments of the demonstration that exist in this copy of the course."""
     found = [name for name in wanted or ASSIGNMENTS if name in release_names()]
     if wanted and len(found) < len(wanted):
         missing = ", ".join(name for name in wanted if name not in found)
-        raise CourseError(f"There is no notebook {missing} in this copy of the course.")
+        raise CourseError(f"This copy of the course has no notebook {missing}.")
     if not found:
-        raise CourseError("No notebook is built yet. Run `autograder build` first.")
+        raise CourseError("No notebook has been built yet. Run `autograder build` first.")
     return found
 
 
@@ -318,7 +318,7 @@ def write_course(
     from nbgrader.api import Gradebook
 
     if folder.exists() and any(folder.iterdir()):
-        raise CourseError(f"{folder} is not empty. Name another folder; nothing was changed.")
+        raise CourseError(f"{folder} is not empty, so nothing was changed. Name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_roster(folder / "roster.csv", students)

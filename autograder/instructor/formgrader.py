@@ -20,7 +20,7 @@ from autograder.instructor import fragments
 
 @pass_context
 def markdown2html(context: Context, source: str) -> str:
-    """A cell's text: as nbconvert has it for the instructor's own, sanitised for all other."""
+    """A cell's text: nbconvert's rendering for the instructor's own, sanitised for all others."""
     cell = context.get("cell") or {}
     if is_given(cell) and source == cell.get("source"):
         return str(markdown2html_mistune(source))
@@ -34,7 +34,7 @@ def highlight_code(source: str, language: str | None = None, metadata: object = 
 
 
 def clean_html(element: str | bytes) -> str:
-    """For what else nbconvert has cleaned: raw cells."""
+    """For raw cells, which nbconvert also cleans."""
     text = element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)
     return fragments.cleaned(text)
 

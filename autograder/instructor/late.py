@@ -1,4 +1,4 @@
-"""A plug-in for nbgrader that takes a share of the score off for each late day."""
+"""A plug-in for nbgrader that deducts a share of the score per late day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAY = 24 * 60 * 60
 
 
 class LateDays(LateSubmissionPlugin):
-    """A share of the score for each day begun, after some days that cost nothing.
+    """Deduct a share of the score per day begun, after some days that cost nothing.
 
     In nbgrader_config.py of the course:
 

@@ -1,4 +1,4 @@
-"""Grades again what is in the course directory already, and reports which points changed.
+"""Grades the submissions in the course directory again, and reports which points changed.
 
 The notebooks in `submitted/` are the ones that intake rebuilt, so only the judge runs again: for
 everyone or for some students, for all exercises or for some. Marks given by hand are not touched.
@@ -51,7 +51,7 @@ class PointsChange:
 
 @dataclass(frozen=True)
 class Regraded:
-    """What a regrading did."""
+    """The result of a regrade."""
 
     run: RunRecord
     changes: tuple[PointsChange, ...]
@@ -141,18 +141,18 @@ def _chosen(
     if missing:
         raise CourseError(
             f"{', '.join(missing)} has no graded submission of {assignment} in {course.root}. "
-            f"Hand it to `autograder grade {assignment}` first."
+            f"Grade it with `autograder grade {assignment}` first."
         )
     chosen = [name for name in stored if not students or name in students]
     if not chosen:
-        raise CourseError(f"Nothing of {assignment} has been graded yet in {course.root}.")
+        raise CourseError(f"No {assignment} has been graded yet in {course.root}.")
     return chosen
 
 
 def _exercises(
     course: Course, chosen: Iterable[SubmissionRecord], wanted: Sequence[str], assignment: str
 ) -> list[str]:
-    """Those that the students were given or were judged on before."""
+    """The exercises that the students were given or have been judged on before."""
     given = checked_exercises(nbformat.reads(release_of(course.root, assignment), as_version=4))
     before = (entry.exercise for record in chosen for entry in record.exercises)
     known = {exercise.id for exercise in register.ever()}
@@ -217,7 +217,7 @@ def _changes(
 
 
 def _store(course: Course, old: SubmissionRecord, item: Finished, writer: GradebookWriter) -> None:
-    """Notebook, gradebook, record: in this order, as a record means that all is done."""
+    """Write notebook, gradebook and record, in this order: a record means that all is done."""
     if item.autograded is not None:
         path = _path(course, "autograded", old.student, old.assignment)
         write_atomically(path, item.autograded)

@@ -1,4 +1,4 @@
-"""Answers that are alike: code beyond its names and the order of its lines, and texts word by word.
+"""Finds answers that are alike: code beyond names and the order of lines, texts word by word.
 
 A piece of code is a set of short pieces of its syntax trees, taken statement by statement. Names
 that the answer itself chose are left out, so that renaming and moving lines change nothing. What
@@ -40,7 +40,7 @@ HIDDEN = ("ctx", "type_comment", "annotation", "returns", "type_params", "kind")
 
 @dataclass(frozen=True)
 class Alike:
-    """Students with one answer between them, as far as can be told.
+    """Students whose answers are practically the same.
 
     share: what the two least similar neighbours in the group have in common. rare: pieces that most
     of them have, and neither our own right answers (so many: of) nor many others in the class.
@@ -58,14 +58,14 @@ class Alike:
 
     @property
     def common(self) -> bool:
-        """Whether the solution is what many would write."""
+        """Whether the solution is one that many people would write."""
         many = len(self.students) > max(FEW, COMMON * self.answered)
         return not self.written and (many or self.rare < RARE)
 
 
 @dataclass(frozen=True)
 class SimilarWork:
-    """All that is alike in one assignment.
+    """Everything that is alike in one assignment.
 
     groups: what few share. common: how many groups share what many would write. files: students
     who handed in the very same file.
@@ -109,7 +109,7 @@ def similar_work(course: Course, records: Sequence[SubmissionRecord]) -> Similar
 def same_files(
     records: Sequence[SubmissionRecord], untouched: Collection[str] = ()
 ) -> tuple[tuple[str, ...], ...]:
-    """Students who handed in the same bytes; a notebook without any answer says nothing."""
+    """Students who handed in the same bytes; a notebook without answers proves nothing."""
     by_content: dict[str, list[str]] = {}
     for record in records:
         if record.sha256 and record.student not in untouched:
@@ -139,7 +139,7 @@ def _read(path: Path) -> dict:
 
 
 def _kind(exercise: str) -> str:
-    """Numbers are not compared: there is one right answer, and everybody is to find it."""
+    """Numbers are not compared: there is one right answer, which everybody should find."""
     try:
         return register.exercise(exercise).kind
     except KeyError:
@@ -147,7 +147,7 @@ def _kind(exercise: str) -> str:
 
 
 def similar_code(exercise: str, answers: Mapping[str, str], released: str = "") -> list[Alike]:
-    """Groups of students with nearly the same code, the smallest first."""
+    """Groups of students with nearly the same code, smallest first."""
     given = pieces(released)
     own = {student: pieces(text) - given for student, text in answers.items()}
     answered = sum(bool(found) for found in own.values())
@@ -213,7 +213,7 @@ def pieces(source: str) -> frozenset[str]:
 
 
 def _counts(node: ast.AST) -> bool:
-    """Whether a node is a statement that does something: no docstring, no pass, no import."""
+    """Whether a node is a statement that does something, so not a docstring, pass or import."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return False
     quiet = (ast.Pass, ast.Import, ast.ImportFrom)

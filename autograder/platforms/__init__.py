@@ -1,1 +1,1 @@
-"""Grading where a platform runs the grader: Gradescope, JupyterHub, containers."""
+"""Grading on platforms: Gradescope, JupyterHub, containers."""

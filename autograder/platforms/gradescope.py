@@ -1,4 +1,4 @@
-"""Gradescope: the zip that its programming assignments take, and the results in its form.
+"""Gradescope: the zip for its programming assignments, and the results in its format.
 
 The form is documented at gradescope-autograders.readthedocs.io ("Autograder Specifications"). What
 matters here:
@@ -61,7 +61,7 @@ class Settings:
 
 
 class NoSuchAssignment(ValueError):
-    """A sentence with the name that was asked for and those that there are."""
+    """There is no such assignment; the message lists those that exist."""
 
 
 def write_zip(target: Path, settings: Settings, course: Path | None = None) -> list[str]:
@@ -125,19 +125,19 @@ def given_notebook(assignment: str, chosen: choices.Choices, course: Path | None
 
 
 def refuse_own_numbers(assignment: str) -> None:
-    """Gradescope tells us nobody's id of the roster, so nobody's own numbers are known there."""
+    """Gradescope doesn't pass on ids of the roster, so nobody's own numbers are known there."""
     if not register.setting("own_numbers"):
         return
     if any(judge.is_personal(e.id) for e in register.exercises(assignment) if e.checked):
         raise CourseError(
-            f"{choices.FILE} has own_numbers = true, and {assignment} can't be graded on Gradescope "
-            "with it: the platform does not say whose numbers a notebook should have. Grade this "
+            f"{choices.FILE} has own_numbers = true, with which {assignment} can't be graded on "
+            "Gradescope: the platform does not tell whose numbers a notebook should have. Grade this "
             "assignment with `autograder grade` from Gradescope's export, or set it to false."
         )
 
 
 def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
-    """The same content gives the same bytes: no file's own time is in the zip."""
+    """The same content gives the same bytes: the zip contains no times of files."""
     info = zipfile.ZipInfo(name)
     info.external_attr = (0o100000 | mode) << 16
     info.compress_type = zipfile.ZIP_DEFLATED
@@ -162,7 +162,7 @@ def belongs(path: Path, left_out: set[str]) -> bool:
 
 
 def points_to_set(assignment: str, uncounted: Iterable[str] = ()) -> float:
-    """What an instructor enters as "Autograder points": checked exercises, no extra credit."""
+    """The points to enter as "Autograder points": checked exercises, without extra credit."""
     counted = (e for e in register.exercises(assignment) if e.checked and not e.extra)
     return sum(e.points for e in counted if e.id not in uncounted)
 
@@ -171,7 +171,7 @@ def points_to_set(assignment: str, uncounted: Iterable[str] = ()) -> float:
 
 
 def results(record: SubmissionRecord, settings: Settings, seconds: float = 0, **more) -> dict:
-    """A graded, or flagged, submission in Gradescope's form."""
+    """A graded or flagged submission in Gradescope's format."""
     tests = []
     for number, exercise in enumerate(record.exercises, 1):
         tests += exercise_tests(exercise, number, settings)
@@ -191,7 +191,7 @@ def results(record: SubmissionRecord, settings: Settings, seconds: float = 0, **
 
 
 def exercise_tests(exercise: ExerciseRecord, number: int, settings: Settings) -> list[dict]:
-    """A test for each property of an exercise, with its share of the points."""
+    """One test per property of an exercise, with its share of the points."""
     entry = register.exercise(exercise.exercise)
     findings = exercise.findings or (
         FindingRecord(entry.title, exercise.passed, exercise.points, exercise.max_points),
@@ -219,7 +219,7 @@ def exercise_tests(exercise: ExerciseRecord, number: int, settings: Settings) ->
 
 
 def explanation(exercise: ExerciseRecord, finding: FindingRecord, first: bool) -> str:
-    """What came of a property; the exercise's own diagnosis comes once, with its first test."""
+    """The result for a property; the diagnosis of the exercise comes once, with its first test."""
     lines = []
     if first and not exercise.passed:
         said = exercise.message if exercise.box != "ok" else exercise.sentence
@@ -230,7 +230,7 @@ def explanation(exercise: ExerciseRecord, finding: FindingRecord, first: bool) -
 
 
 def written_test(name: str, number: int, answered: bool) -> dict:
-    """A box with text and without points; everybody may see at once that there is an answer."""
+    """A box with text but no points, which shows at once whether there is an answer."""
     said = "A person marks this answer." if answered else "There is no answer here."
     title = register.exercise(name).title
     return {
@@ -243,7 +243,7 @@ def written_test(name: str, number: int, answered: bool) -> dict:
 
 
 def summary(record: SubmissionRecord) -> str:
-    """What everybody sees at the top: whether it could be graded, and what was mended."""
+    """What everybody sees at the top: whether it could be graded, and what was repaired."""
     lines = [f"Graded: {record.source_name}"]
     if not record.graded:
         lines = [

@@ -25,7 +25,7 @@ KEYS = ("timestamp.txt", "submission_secret.txt")
 
 
 def release_assignment(course: Path, assignment: str, again: bool = False) -> None:
-    """Make the assignment in the course directory and give it to the exchange.
+    """Make the assignment in the course directory and put it into the exchange.
 
     again: replace what is in the exchange; students who fetched it keep what they have.
     """
@@ -39,14 +39,14 @@ def release_assignment(course: Path, assignment: str, again: bool = False) -> No
         prepare_course(course, assignment, url)
     config = exchange_settings(course, assignment)
     if (inbound(config).with_name("outbound") / assignment).exists() and not again:
-        raise CourseError(f"{assignment} is in the exchange already. Say --again to replace it.")
+        raise CourseError(f"{assignment} is already in the exchange. Use --again to replace it.")
     config.ExchangeReleaseAssignment.force = again
     api = NbGraderAPI(config=config)
     _report(api.release_assignment(assignment), f"{assignment} could not be released")
 
 
 def release_feedback(course: Path, assignment: str) -> tuple[list[str], list[str]]:
-    """Give the pages of `autograder feedback` to the exchange: to whom, and who has none."""
+    """Put the pages of `autograder feedback` into the exchange; returns who got one and who didn't."""
     config = exchange_settings(course, assignment)
     ready, without = [], []
     for record in archive.records(course, assignment):
@@ -85,7 +85,7 @@ def inbound(config: Config) -> Path:
 
 
 def _in_the_exchange(config: Config, record: SubmissionRecord) -> Path | None:
-    """The folder in which the graded submission came; None if it came in another way."""
+    """The folder of the graded submission in the exchange; None if it came another way."""
     name = record.sender.name
     if record.sender.system != "nbgrader" or not name or name != Path(name).name:
         return None
@@ -96,18 +96,18 @@ def _in_the_exchange(config: Config, record: SubmissionRecord) -> Path | None:
 def _report(result: dict | None, what: str) -> None:
     if result is None or not result.get("success"):
         said = (result or {}).get("log", "").strip().splitlines()
-        reason = said[-1] if said else "nbgrader gives no reason"
+        reason = said[-1] if said else "nbgrader gave no reason"
         raise CourseError(f"{what}: {reason}")
 
 
 def pull_link(hub: str, notebook: str, repository: str = "", branch: str = "main") -> str:
-    """A link that fetches the student's copy into a hub's home folder and opens a notebook.
+    """A link that fetches the students' copy into a home folder on the hub and opens a notebook.
 
     It needs nbgitpuller on the hub. A student's own changes are kept when the link is used again.
     """
     parts = urlsplit(hub)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CourseError(f"{hub!r} is no address of a hub: it should start with https://.")
+        raise CourseError(f"{hub!r} is not the address of a hub, which should start with https://.")
     try:
         register.notebook(notebook)
     except KeyError as problem:

@@ -127,7 +127,7 @@ BROKEN = {
     "points in a header": (
         CHECK_HEADER,
         '# %% nbgrader={"grade_id": "weighted-average-check", "grade": true, "points": 1}',
-        "register alone",
+        "only in the register",
     ),
     "a missing check cell": (CHECK_HEADER, "# %%", "no cell is called 'weighted-average-check'"),
     "a wrong announcement": ("{{points}}", "7 points", "announces 7 points"),
@@ -148,7 +148,7 @@ BROKEN = {
     "a solution that stands elsewhere too": (
         "environment_check()\n",
         "environment_check()\n\n\ndef f(weights, values):\n    return weights @ values / weights.sum()\n",
-        "holds a solution",
+        "contains part of a solution",
     ),
     "a placeholder that nothing fills": ("{{minutes}}", "{{nonsense}}", "fills in"),
 }
@@ -184,7 +184,7 @@ def test_a_stale_notebook_is_named_with_its_cell(tmp_path):
     edited = built["00_start_here"].replace("environment_check()", "environment_check( )")
     (tmp_path / "00_start_here.ipynb").write_text(edited, encoding="utf-8")
     (problem,) = build.stale(built, tmp_path)
-    assert "00_start_here.ipynb is stale at cell 5" in problem
+    assert "00_start_here.ipynb is out of date at cell 5" in problem
 
 
 def test_typed_answers_keep_their_empty_places_and_raise_nothing():
