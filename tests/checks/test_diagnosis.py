@@ -108,6 +108,23 @@ def test_a_wrong_norm_is_not_called_a_wrong_mask():
     assert masked.message.startswith("Waiting for: ")
 
 
+@pytest.mark.parametrize(
+    "exercise, mistake",
+    [
+        ("self-attention", "softmax-over-queries"),
+        ("multi-head-attention", "softmax-over-queries"),
+        ("attention-with-scores", "softmax-over-batch"),
+        ("attend", "softmax-over-batch"),
+    ],
+)
+def test_a_sum_of_wrong_weights_is_not_called_something_else(exercise, mistake):
+    answer = next(s for s in switched(exercise) if s.mistakes == {mistake})
+    verdict = verdict_on(exercise, answer.source)
+    first, second = verdict.findings[:2]
+    assert not first.passed and not second.passed
+    assert second.message == f"Waiting for: {first.name}."
+
+
 def test_not_a_number_differs_from_everything():
     assert judge.differ(np.zeros(2), np.full(2, np.nan), 1e-4)
 
