@@ -1,4 +1,4 @@
-"""Measures what notebook 02 says in words, over five seeds: one line for each run and figure.
+"""Measures what notebook 02 claims, over five seeds: one line per run and figure.
 
 The settings are those of the notebook's quick budget, where nothing else is said. Runs that the
 file already holds are not done again:
@@ -51,7 +51,7 @@ def dot_product(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def even(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
-    """No choice: every state gets the same weight."""
+    """No selection: every state gets the same weight."""
     weights = torch.full((*query.shape[:2], states.shape[1]), 1 / states.shape[1])
     return weights @ states, weights
 
@@ -175,7 +175,7 @@ CAN_BE_LONGER = ("prompt", "beyond", "taken apart")
 
 
 def measure(key: tuple[str, str, int]) -> list[dict]:
-    """The lines of one run, in a process of its own."""
+    """The lines of one run, in its own process."""
     torch.set_num_threads(1)
     experiment, variant, seed = key
     name = experiment.removesuffix(LONGER)
@@ -208,7 +208,7 @@ def write(rows: list[dict], path: Path) -> None:
 
 
 def runs() -> list[tuple[str, str, int]]:
-    """All runs, one seed after the other, so that a part of them is of use."""
+    """All runs, one seed after the other, so that even some of them are useful."""
     return [
         (experiment, variant, seed)
         for seed, (experiment, (_, variants)) in itertools.product(SEEDS, EXPERIMENTS.items())
@@ -217,7 +217,7 @@ def runs() -> list[tuple[str, str, int]]:
 
 
 def longer_runs(experiments: Iterable[str]) -> list[tuple[str, str, int]]:
-    """The same with ten times the steps, for the experiments that can be refuted so."""
+    """The same with ten times the steps, for the experiments that this could refute."""
     return [
         (experiment + LONGER, variant, seed)
         for seed, experiment in itertools.product(LONGER_SEEDS, experiments)
@@ -237,7 +237,7 @@ def main() -> None:
     rows = load() if RESULTS.exists() else []
     done = {(r["experiment"], r["variant"], r["seed"]) for r in rows}
     missing = [key for key in wanted if key not in done]
-    print(f"{len(done)} runs are there, {len(missing)} to go")
+    print(f"{len(done)} runs done, {len(missing)} to go")
     deadline = time.monotonic() + 60 * options.minutes
     waiting = iter(missing)
     with ProcessPoolExecutor(options.workers) as pool:

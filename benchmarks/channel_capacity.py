@@ -1,4 +1,4 @@
-"""How many symbols come through n bits, with one message and with attention (notebook 02).
+"""How many symbols get through n bits, with one message and with attention (notebook 02).
 
     OMP_NUM_THREADS=1 python benchmarks/channel_capacity.py
     OMP_NUM_THREADS=1 python benchmarks/channel_capacity.py --refute   # ten times the steps
@@ -53,7 +53,7 @@ def _setting(model: str, bits: int, length: int, steps: int, seed: int) -> dict:
 
 
 def report(rows: list[ChannelPoint]) -> None:
-    """The mean and the range over the seeds, and how near to the line the nearest run came."""
+    """The mean and the range over the seeds, and how close to the line the closest run came."""
     key = ("model", "steps", "bits", "length")
     for group in sorted({tuple(getattr(r, k) for k in key) for r in rows}):
         same = [r for r in rows if tuple(getattr(r, k) for k in key) == group]

@@ -1,4 +1,4 @@
-"""How fast a check answers in a student's kernel: right, wrong and crashing answers of the bank.
+"""How fast a check responds in a student's kernel: right, wrong and crashing answers.
 
     python benchmarks/check_speed.py                  all exercises
     python benchmarks/check_speed.py self-attention   one
@@ -50,7 +50,7 @@ def answers_of(exercise_id: str) -> dict[str, dict]:
 
 
 def seconds(exercise_id: str, namespace: dict) -> tuple[float, float]:
-    """How long one check takes: on the clock, and on the processor."""
+    """How long one check takes, in wall-clock time and in CPU time."""
     from course_utils.notebook import check
 
     start = time.perf_counter(), time.process_time()

@@ -1,4 +1,4 @@
-"""How fast a class is graded, beside stock nbgrader on the same submissions in the same run.
+"""How fast a class is graded, against stock nbgrader on the same submissions in the same run.
 
     python benchmarks/grading.py                 60 and 300 submissions, and stock nbgrader on 60
     python benchmarks/grading.py --stock 20      stock nbgrader on fewer (printed as such)
@@ -50,7 +50,7 @@ ENVIRONMENT = {
 
 
 def answers(exercise: str) -> list[str]:
-    """Right and wrong answers, in turn, as a class would have them."""
+    """Right and wrong answers in turn, as in a real class."""
     folder = MUTANTS / exercise
     kinds = [
         [p for p in sorted(folder.glob(f"{kind}_*.py")) if not any(w in p.stem for w in LEFT_OUT)]
@@ -73,7 +73,7 @@ def without_training(notebook: NotebookNode) -> NotebookNode:
 
 
 def make_class(folder: Path, assignment: str, size: int) -> Path:
-    """A folder for each student, in nbgrader's own layout."""
+    """One folder per student, in nbgrader's own layout."""
     exercise = ANSWERS[assignment]
     pool = answers(exercise)
     plain = without_training(copy.deepcopy(release_notebook(assignment)))
@@ -131,7 +131,7 @@ def scores(course: Path, assignment: str) -> dict[tuple[str, str], float | None]
 
 
 def line(name: str, total: float, size: int, one: float) -> tuple[float, float]:
-    """Print one row; start-up and marginal cost of it."""
+    """Print one row; returns its start-up and marginal cost."""
     marginal = (total - one) / (size - 1)
     print(
         f"  {name:<22}{size:>5} submissions {total:8.2f} s   "
@@ -142,7 +142,7 @@ def line(name: str, total: float, size: int, one: float) -> tuple[float, float]:
 
 
 def compare(scratch: Path, assignments: list[str], sizes: list[int], sample: int) -> float:
-    """Both sides on the same submissions; how many times faster we are at the smallest size."""
+    """Run both on the same submissions; returns how many times faster we are at the smallest size."""
     small, large = sizes[0], sizes[-1]
     ours, stock = {size: 0.0 for size in sizes}, {size: 0.0 for size in sizes}
     for assignment in assignments:
@@ -197,7 +197,7 @@ def linear(scratch: Path, assignment: str) -> None:
 
 
 def grade_and_measure(course: Path, assignment: str, handed_in: Path) -> tuple[float, int]:
-    """Seconds and peak resident memory of one `autograder grade` in a process of its own."""
+    """Seconds and peak resident memory of one `autograder grade` in its own process."""
     child = os.fork()
     if child == 0:
         os.environ.update(ENVIRONMENT)
@@ -247,7 +247,7 @@ def cluster(scratch: Path, assignment: str, size: int) -> None:
 
 
 def both_cores() -> float:
-    """What a second core adds here at all: neighbours on the same machine can take part of it."""
+    """What a second core adds on this machine, where other programs may use part of it."""
     work = [
         str(PYTHON),
         "-c",

@@ -1,4 +1,4 @@
-"""What hostile and damaged submissions cost a class, beside the same number of honest ones.
+"""What hostile and damaged submissions cost a class, compared with as many honest ones.
 
     python benchmarks/hostile_class.py                300 submissions, 10% damaged, 10% hostile
     python benchmarks/hostile_class.py --size 40      fewer

@@ -1,4 +1,4 @@
-"""How much faster is writing with a key-value cache? Both ways in one run, on the same tokens.
+"""How much faster generation is with a key-value cache: both ways in one run, on the same tokens.
 
 The model and its cached attention are the solutions of notebook 07.
 """

@@ -54,7 +54,7 @@ def main() -> None:
                 f"{row.squared_error:6.3f} (line {row.linear_bound:.3f}), "
                 f"recall {row.recall:6.1%} (values only {row.commonest_stored_value:.1%})"
             )
-    print(f"The lowest error of a linear memory, less the line 1 - d/N: {below:+.4f}")
+    print(f"The lowest error of a linear memory minus the line 1 - d/N: {below:+.4f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much slower a transformer trains when its attention is a student's: the ratio of step times.
+"""How much slower a transformer trains with a student's attention: the ratio of step times.
 
     python benchmarks/own_parts.py [--steps 30]
 

@@ -1,4 +1,4 @@
-"""How long the playground takes from a pointer event to the painted frame, while one drags.
+"""How long the playground takes from a pointer event to the painted frame while dragging.
 
 Debian's chromium without a window, 1300 by 900 pixels. The query is dragged in circles, a few
 hundred moves in each of three settings. One frame at 60 Hz is 16.7 ms.

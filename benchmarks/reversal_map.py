@@ -1,4 +1,4 @@
-"""Where the maps of string reversal have their peaks (notebook 03).
+"""Where the attention maps of string reversal have their peaks (notebook 03).
 
     OMP_NUM_THREADS=1 python benchmarks/reversal_map.py
     OMP_NUM_THREADS=1 python benchmarks/reversal_map.py --refute   # ten times the epochs

@@ -1,4 +1,4 @@
-"""Six scores that differ in nothing but the score, on string reversal (notebook 03).
+"""Six models that differ only in their score function, on string reversal (notebook 03).
 
     OMP_NUM_THREADS=1 python benchmarks/score_comparison.py
     OMP_NUM_THREADS=1 python benchmarks/score_comparison.py --refute   # ten times the epochs

@@ -47,7 +47,7 @@ def with_decay(hidden: int, seed: int, steps: int) -> list[StepsPoint]:
 
 
 def constant(hidden: int, seed: int, steps: int) -> list[StepsPoint]:
-    """One run with a constant learning rate, measured at each of the steps on its way."""
+    """One run with a constant learning rate, measured at each number of steps on its way."""
     task = change_case()
     seed_everything(seed)
     model = Seq2Seq(len(task.tokens), cell="gru", hidden=hidden)

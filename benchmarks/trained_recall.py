@@ -34,7 +34,7 @@ MOST_PAIRS, BATCH, STEPS = 16, 32, 3000
 
 @dataclass(frozen=True)
 class RecallPoint:
-    """The share right of one run, at one moment of its training, for one number of pairs."""
+    """The accuracy of one run, at one point of its training, for one number of pairs."""
 
     model: str
     seed: int
@@ -57,7 +57,7 @@ def make_model(kind: str, task: Recall) -> SequenceModel:
 
 
 def numbers_kept(kind: str, model: SequenceModel, pairs: int) -> int:
-    """How many numbers are carried along after the pairs."""
+    """How many numbers the model carries along after the pairs."""
     if kind != "selective SSM":
         return model.numbers_kept(pairs)
     mixers = [layer.self_attn.attend for layer in model.layers]

@@ -63,7 +63,7 @@ def train_by_loop(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
 
 
 def train_by_fit(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
-    """The same with the course's trainer, all that it does besides included."""
+    """The same with the course's trainer, including everything else that it does."""
     started = time.process_time()
     history = fit(
         model, lambda epoch: batches, sequence_loss, epochs=1, lr=1e-3, show=False, device="cpu"
@@ -72,7 +72,7 @@ def train_by_fit(model: Seq2Seq, batches: list[Batch]) -> tuple[float, float]:
 
 
 def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats: int) -> float:
-    """Print one line for one setting, and give the ratio of the throughputs."""
+    """Print one line for one setting, and return the ratio of the throughputs."""
     task = change_case()
     batches = [task.draw(size, length, seed=step) for step in range(steps)]
     characters = steps * batches[0].wanted.numel()

@@ -80,7 +80,7 @@ def gradients(model: nn.Module, loss_of, batch) -> tuple[float, dict[str, torch.
 
 
 def assert_same_numbers(model: Translator, usual: WholeOutput, batch) -> None:
-    """Both loops have the loss and the gradients of the fast way."""
+    """Check that both loops give the loss and the gradients of the fast way."""
     close = {"rtol": 1e-3, "atol": 1e-5}
     loss, grads = gradients(model, translation_loss, batch)
     loop_loss, loop_grads = gradients(model, loss_step_by_step, batch)
@@ -139,7 +139,7 @@ def compare_training(model: Translator, batches, rounds: int) -> float:
 
 @torch.inference_mode()
 def translate_sentence(usual: WholeOutput, data, source: list[int]) -> list[str]:
-    """The usual way: one sentence, one word at a time, until it says that it is done."""
+    """The usual way: one sentence, one word at a time, until the end token."""
     model, numbers = usual.model, [START]
     states, hidden = model.encode(torch.tensor(source)[:, None])
     for _ in range(length_limit(len(source))):
@@ -206,7 +206,7 @@ def main() -> None:
         model.load_state_dict(torch.load(trained, weights_only=True))
         print(f"decoding with the trained model {trained.name}")
     else:
-        print("no trained model is here: a short training first, so that sentences end")
+        print("there is no trained model: training one briefly first, so that sentences end")
         train_translator(model, data, Recipe(epochs=1, batch_size=128, examples=4000), show=False)
     compare_decoding(model, data, chosen.rounds)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2

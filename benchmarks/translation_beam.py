@@ -1,4 +1,4 @@
-"""BLEU of a trained translator for beams of 1, 5, 10, 20 and 50, the mean a word deciding.
+"""BLEU of a trained translator for beams of 1, 5, 10, 20 and 50, ranked by the mean per word.
 
     python benchmarks/translation_beam.py                   # of the quick model with seed 0
     python benchmarks/translation_beam.py --budget full

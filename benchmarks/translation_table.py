@@ -54,7 +54,7 @@ def model_path(mechanism: str, budget: str, seed: int, source: str = "de") -> Pa
 
 
 def measure(key: str, budget: str, seed: int, data, seconds: float | None) -> Result | None:
-    """Train one model and score it on the test set; None if the time was over before the end."""
+    """Train one model and score it on the test set; None if time ran out before the end."""
     name, make = MECHANISMS[key]
     recipe = RECIPES[budget]
     seed_everything(seed)
@@ -94,7 +94,9 @@ def main() -> None:
     options.add_argument("--budget", default="quick", choices=["quick", "full"])
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
-    options.add_argument("--minutes", type=float, default=None, help="begin no epoch after that")
+    options.add_argument(
+        "--minutes", type=float, default=None, help="start no epoch after this time"
+    )
     options.add_argument("--output", type=Path, default=RESULTS)
     chosen = options.parse_args()
     done = {(r.mechanism, r.seed, r.budget) for r in read_results(chosen.output)}

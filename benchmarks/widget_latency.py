@@ -1,4 +1,4 @@
-"""How long the attention editor takes from an edit to the new picture, beside matplotlib.
+"""How long the attention editor takes from an edit to the new picture, against matplotlib.
 
 Both draw the same chain at 8 by 8: Q, K, V, scores, scaled, masked, weights and output, with the
 number in each cell. Run: python benchmarks/widget_latency.py
@@ -36,7 +36,7 @@ def make_editor(heads: int = 1) -> AttentionEditor:
 
 
 def milliseconds(act: Callable[[int], None], times: int) -> list[float]:
-    """How long each of several runs took, the first (which warms up) left out."""
+    """How long each of several runs took, without the first, which warms up."""
     spent = []
     for turn in range(times + 1):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def milliseconds(act: Callable[[int], None], times: int) -> list[float]:
 
 
 def edit(editor: AttentionEditor, turn: int) -> None:
-    """What a student's keystroke sets off: state, chain, fields, HTML."""
+    """What a student's keystroke triggers: state, computation, fields, HTML."""
     before = editor.picture.value
     editor._field("W_K", 3, 4).value = str(round(0.01 * turn + 0.5, 2))
     if editor.picture.value == before:

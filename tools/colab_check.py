@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def left_out(version: tuple) -> str:
-    """Why the check can't be made with this Python, if so."""
+    """Why the check can't be done with this Python, if so."""
     if tuple(version[:2]) <= COLABS_PYTHON:
         return ""
     return "SKIPPED Colab has Python 3.13, and its versions have no packages for newer ones"
@@ -71,7 +71,7 @@ def pinned(path: Path) -> dict[str, str]:
 
 
 def make_environment(folder: Path) -> Path:
-    """The environment's Python; one that an earlier run made with the same versions is kept."""
+    """The environment's Python; one from an earlier run with the same versions is reused."""
     from environment import choose_installer, python_of, run_quietly
 
     python, stamp = python_of(folder), folder / ".installed"
@@ -96,7 +96,7 @@ def installed(python: Path) -> dict[str, str]:
 
 
 def replaced(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple]:
-    """Packages with another version afterwards, or none."""
+    """Packages that have changed or lost their version."""
     return {
         name: (version, after.get(name))
         for name, version in before.items()
@@ -117,7 +117,7 @@ def run(command: list) -> None:
 
 
 def run_notebooks(python: Path, folder: Path, output: Path) -> dict[str, str]:
-    """Run every notebook of the folder; the name of each that failed, with the reason."""
+    """Run every notebook in the folder; returns those that failed, with the reason."""
     output.mkdir()
     environment = {
         **os.environ,

@@ -1,7 +1,7 @@
 """Makes an environment and installs one layer of the course's packages into it.
 
-uv does the work where it can: it takes PyTorch's CPU build on a machine without a GPU. Where uv
-or PyTorch's own packages can't be reached, pip does it. Each run ends with a stamp, so that make
+uv does the work if it can: on a machine without a GPU it takes PyTorch's CPU build. If uv or
+PyTorch's own packages can't be reached, pip takes over. Each run ends with a stamp, so that make
 knows what is installed.
 """
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Layer:
-    """What one kind of user needs; sizes are those of Linux with PyTorch's CPU build."""
+    """What one kind of user needs; sizes are for Linux with PyTorch's CPU build."""
 
     extra: str
     contents: str
@@ -48,7 +48,7 @@ NO_NETWORK = re.compile(
 
 
 class Trouble(Exception):
-    """A sentence that says what is wrong and which command mends it."""
+    """A sentence about what is wrong and which command fixes it."""
 
 
 def main(arguments: list[str]) -> None:
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     except Trouble as trouble:
         sys.exit(str(trouble))
     except KeyboardInterrupt:
-        sys.exit("\nStopped. Run the same command again: it goes on with what it has.")
+        sys.exit("\nStopped. Run the same command again: it keeps what it already has.")
 
 
 def install(folder: Path, layer: str) -> None:
@@ -77,7 +77,7 @@ def install(folder: Path, layer: str) -> None:
 
 
 def make_environment(folder: Path, layer: Layer) -> Path:
-    """The environment's Python. An environment that was left half made is made again."""
+    """The environment's Python. A half-finished environment is made again."""
     python = python_of(folder)
     if works(python):
         return python
@@ -85,7 +85,7 @@ def make_environment(folder: Path, layer: Layer) -> Path:
     if missing:
         raise Trouble(
             f"This Python can't make environments: its module {missing[0]} is missing. "
-            "On Debian or Ubuntu this brings it: `sudo apt-get install python3-venv`"
+            "On Debian or Ubuntu, install it with `sudo apt-get install python3-venv`"
         )
     free_mb = shutil.disk_usage(existing_parent(folder)).free / 1e6
     if free_mb < layer.disk_mb:
@@ -123,7 +123,7 @@ def existing_parent(folder: Path) -> Path:
 def no_space(folder: Path, how_much: str) -> str:
     needed = LAYERS["student"].disk_mb / 1000
     return (
-        f"There is too little disk space for {folder}: {how_much}, and the course needs about "
+        f"There is too little disk space for {folder}: {how_much}, but the course needs about "
         f"{needed:.1f} GB. Free some, or use a larger disk: `make lab VENV=/larger/disk/venv`"
     )
 
@@ -133,7 +133,7 @@ def choose_installer(python: Path, wanted: list[str]) -> tuple[list, str]:
     pip = [python, "-m", "pip", "install", "--progress-bar", "off", *wanted]
     uv = find_uv(python)
     if uv is None:
-        print("uv can't be had here, so pip installs the packages.", flush=True)
+        print("uv is not available here, so pip installs the packages.", flush=True)
         return pip, "unknown"
     command = [uv, "pip", "install", "--python", python, "--torch-backend=auto", *wanted]
     # An address that does not answer is given up after seconds: pip is there for that.
@@ -149,10 +149,13 @@ def choose_installer(python: Path, wanted: list[str]) -> tuple[list, str]:
     if tried.returncode == 0:
         return command, "cuda" if re.search(r"\+ (nvidia-|torch==.*\+cu)", tried.stdout) else "cpu"
     if NO_NETWORK.search(tried.stdout):
-        print("PyTorch's own packages can't be reached from here, so pip installs.", flush=True)
+        print(
+            "PyTorch's own package server can't be reached, so pip installs the packages.",
+            flush=True,
+        )
     else:
         reason = tried.stdout.strip().splitlines()[-1].strip()
-        print(f"uv can't do it here ({reason}), so pip installs.", flush=True)
+        print(f"uv doesn't work here ({reason}), so pip installs the packages.", flush=True)
     return pip, "unknown"
 
 
@@ -192,7 +195,7 @@ def announcement(layer: Layer, torch: str) -> str:
 
 
 def run_quietly(command: list, log: Path) -> None:
-    """Show the large downloads and the time; keep all output in the log, show it upon failure."""
+    """Show large downloads and the time; keep all output in the log, and show it on failure."""
     shown = Progress()
     with log.open("w", encoding="utf-8", errors="replace") as file:
         process = subprocess.Popen(
@@ -220,20 +223,20 @@ def run_quietly(command: list, log: Path) -> None:
         explain(said, log.parent)
         print("\n".join(said.splitlines()[-40:]))
         raise Trouble(
-            f"The packages could not be installed: the lines above say why, {log} has all of them. "
-            "Once that is mended, run the same command again: it goes on with what it has."
+            f"The packages could not be installed: see the lines above, or all of them in {log}. "
+            "Once that is fixed, run the same command again: it keeps what it already has."
         )
 
 
 def explain(said: str, folder: Path) -> None:
-    """Raise a sentence for what is known to go wrong; return for anything else."""
+    """Raise a sentence for a known problem; return for anything else."""
     if NO_SPACE.search(said):
         raise Trouble(no_space(folder, "none is left there"))
     if NO_NETWORK.search(said):
         raise Trouble(
             "The package index can't be reached. Is there a network? Try it with "
             f"`{python_of(folder)} -m pip download --no-deps six`, then run the same command "
-            "again: it goes on with what it has."
+            "again: it keeps what it already has."
         )
 
 

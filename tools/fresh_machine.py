@@ -1,4 +1,4 @@
-"""Tries the README's commands on machines that nobody prepared: clean Debian 12 and 13.
+"""Tries the README's commands on unprepared machines: clean Debian 12 and 13.
 
     python tools/fresh_machine.py                                    # everything; takes hours
     python tools/fresh_machine.py --root trixie --user root --step lab
@@ -120,12 +120,12 @@ def mirror() -> str:
         text=True,
     ).stdout.split()
     if not listed:
-        sys.exit("apt knows no mirror of Debian: run `apt-get update`, or name one by --mirror.")
+        sys.exit("apt has no Debian mirror: run `apt-get update`, or name one with --mirror.")
     return listed[0]
 
 
 def make_root(folder: Path, suite: str, address: str) -> Path:
-    """A clean root; one that an earlier run finished is used again."""
+    """A clean root; one that an earlier run finished is reused."""
     base = folder / f"base-{suite}"
     finished = folder / f"base-{suite}.finished"
     if finished.exists():
@@ -231,7 +231,7 @@ def try_step(case: Path, suite: str, user: str, step: str) -> Row:
 
 
 def start_lab(case: Path, user: str) -> str:
-    """Start `make lab`, wait for its answer, stop it; what went wrong."""
+    """Start `make lab`, wait for its response and stop it; returns what went wrong."""
     log = case / "srv" / "lab.log"
     command = ["make", "-C", f"{home(user)}/course", "lab", f"PORT={PORT}"]
     with log.open("w") as output:

@@ -49,7 +49,7 @@ raise RuntimeError(f"user {os.getuid()} sees {[p for p in places if os.path.exis
 
 
 def submissions() -> dict[str, bytes]:
-    """A file for each case, under the name that a student might have given it."""
+    """One file per case, under a name that a student might give it."""
     notebook = handing_in.submission(handing_in.RIGHT)
     without = handing_in.submission(handing_in.RIGHT)
     without.cells = [c for c in without.cells if not c.metadata.get("nbgrader", {}).get("locked")]

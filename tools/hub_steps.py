@@ -1,4 +1,4 @@
-"""The steps of hub_trial.py, inside its root: starts the hub and goes the whole way.
+"""The steps of hub_trial.py inside its root: starts the hub and goes through everything.
 
 It prints a line for each step that came out as it should, and ends at the first that did not.
 """
@@ -185,7 +185,7 @@ def start_server(name: str) -> str:
 
 
 def act(name: str, token: str, action: str) -> None:
-    """What a button in nbgrader's list of assignments does."""
+    """Do what a button in nbgrader's list of assignments does."""
     wanted = {"course_id": CLASS, "assignment_id": ASSIGNMENT}
     status, said = ask("POST", f"/user/{name}/assignments/{action}", token, wanted)
     assert status == 200 and json.loads(said)["success"], (action, status, said)

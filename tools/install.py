@@ -1,6 +1,6 @@
 """Makes the course's environment: `python3 tools/install.py --layer student .venv`.
 
-Every Python can read this file, so that one that is too old gets a sentence and not a syntax
+Every Python can read this file, so that one that is too old prints a sentence and not a syntax
 error. The work itself is in environment.py.
 """
 
@@ -10,7 +10,7 @@ LOWEST, NEWEST = (3, 11), (3, 14)
 
 
 def refusal(version):
-    """A sentence for a Python that can't run the course, else None."""
+    """A sentence if this Python can't run the course, otherwise None."""
     name = "Python " + ".".join(str(part) for part in version[:2])
     if tuple(version[:2]) < LOWEST:
         return (

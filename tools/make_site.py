@@ -48,7 +48,7 @@ def build_site(pages: Path, to: Path) -> None:
     shutil.rmtree(to, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going"]
     if subprocess.run([*command, str(pages), str(to)]).returncode:
-        sys.exit("The site could not be built; the lines above say why.")
+        sys.exit("The site could not be built; see the lines above.")
     shutil.rmtree(to / ".doctrees", ignore_errors=True)
 
 
@@ -75,7 +75,7 @@ def lay_out(folder: Path) -> dict[str, int]:
 
 
 def copy_mathjax(to: Path) -> None:
-    """Of the packaged MathJax, the one script and the fonts that the pages need."""
+    """Copy the one script and the fonts that the pages need from the packaged MathJax."""
     spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
         sys.exit(
@@ -109,7 +109,7 @@ def budget_note(budget: str | None) -> str:
 def to_read(
     notebook: NotebookNode, outputs: dict[str, list], hidden: list[str]
 ) -> tuple[NotebookNode, int]:
-    """A notebook as a page: outputs in place, the cells for Colab and for handing in taken out."""
+    """A notebook as a page, with its outputs and without the cells for Colab and for handing in."""
     cells, missing = [], 0
     for cell in notebook.cells:
         if "colab-setup" in cell.metadata.get("tags", []) or "ready_to_submit(" in cell.source:

@@ -1,4 +1,4 @@
-"""Opens JupyterLab at the first notebook, and prints its address where there is no browser."""
+"""Opens JupyterLab at the first notebook, or prints its address if there is no browser."""
 
 import argparse
 import errno
@@ -20,7 +20,7 @@ def main() -> None:
         sys.exit(f"{FIRST} is missing: run `make build` first.")
     if port_taken(options.port):
         sys.exit(
-            f"The port {options.port} is in use, perhaps by a JupyterLab that still runs. "
+            f"The port {options.port} is in use, perhaps by another JupyterLab. "
             f"Close it, or choose another: `make lab PORT={options.port + 1}`."
         )
     command = [sys.executable, "-m", "jupyterlab", f"--port={options.port}", "--port-retries=0"]
@@ -29,7 +29,7 @@ def main() -> None:
         command.append("--allow-root")
     if not can_show_a_browser():
         command += ["--no-browser", "--ip=0.0.0.0" if in_container() else "--ip=localhost"]
-        print(f"There is no browser here: open the address below, /lab/tree/{FIRST} in it.")
+        print(f"There is no browser here. Open the address below, then /lab/tree/{FIRST} on it.")
     os.chdir(ROOT)
     os.execv(sys.executable, command)
 

@@ -118,7 +118,7 @@ def formgrader_picture(browser: Browser, server: Server, course: Path, folder: P
 
 
 def playground_picture(folder: Path, frames: int = 40) -> None:
-    """The playground while the query goes round: keys, weights and output follow it."""
+    """The playground while the query turns, with its weights and its output."""
     pictures = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)

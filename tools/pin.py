@@ -26,7 +26,7 @@ def main() -> None:
     options = parser.parse_args()
     uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
     if uv is None:
-        sys.exit("uv is missing: `make pins` brings it, or `pip install uv`.")
+        sys.exit("uv is missing: run `make pins`, which installs it, or `pip install uv`.")
     with tempfile.TemporaryDirectory() as folder:
         torch = Path(folder) / "torch.txt"
         torch.write_text(TORCH + "\n")
@@ -37,7 +37,7 @@ def main() -> None:
         command += ["--fork-strategy", "fewest", "--all-extras", "--no-header", "--no-annotate"]
         command += ["--constraint", torch, "--output-file", compiled, "pyproject.toml"]
         if subprocess.run([str(part) for part in command], cwd=ROOT).returncode:
-            sys.exit("uv found no versions that go together; its lines above say why.")
+            sys.exit("uv found no versions that work together; see its lines above.")
         lines = compiled.read_text().splitlines()
     kept = [line for line in lines if not line.startswith(CHOSEN_BY_TORCH)]
     CONSTRAINTS.write_text("\n".join(kept) + "\n")

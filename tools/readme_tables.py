@@ -41,6 +41,8 @@ if __name__ == "__main__":
     before = README.read_text(encoding="utf-8")
     if "--check" in sys.argv:
         sys.exit(
-            0 if with_table(before) == before else "README.md is stale: run tools/readme_tables.py"
+            0
+            if with_table(before) == before
+            else "README.md is out of date: run tools/readme_tables.py"
         )
     README.write_text(with_table(before), encoding="utf-8")

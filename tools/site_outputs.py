@@ -57,7 +57,7 @@ def write(name: str, budget: str, outputs: dict[str, list], hidden: list[str]) -
 
 
 def outputs_to_show(done: NotebookNode) -> tuple[dict[str, list], list[str]]:
-    """The outputs by cell id, and the cells left out because their output contains an answer."""
+    """The outputs by cell id, and the cells whose output is left out because it gives an answer."""
     answers = [numbers for cell in done.cells if (numbers := answer_numbers(cell))]
     kept, hidden = {}, []
     for cell in done.cells:

@@ -1,4 +1,4 @@
-"""Installs what tests need from Debian (chromium, bubblewrap), or names what is missing."""
+"""Installs what tests need from Debian (chromium, bubblewrap), or lists what is missing."""
 
 import os
 import shutil

@@ -116,7 +116,7 @@ def test_without_network_the_command_ends_with_one_sentence(tmp_path):
 
 
 def test_any_other_failure_shows_the_output_and_where_all_of_it_is(tmp_path, capsys):
-    with pytest.raises(Trouble, match=r"lines above say why.*install\.log"):
+    with pytest.raises(Trouble, match=r"see the lines above.*install\.log"):
         environment.run_quietly(print_and_fail("a strange thing"), tmp_path / "install.log")
     assert "a strange thing" in capsys.readouterr().out
 
@@ -177,7 +177,7 @@ def test_where_pytorchs_own_packages_are_out_of_reach_pip_installs(tmp_path, cap
     command, torch = environment.choose_installer(python, ["--editable", ".[lab]"])
     assert command[:4] == [python, "-m", "pip", "install"]
     assert capsys.readouterr().out == (
-        "PyTorch's own packages can't be reached from here, so pip installs.\n"
+        "PyTorch's own package server can't be reached, so pip installs the packages.\n"
     )
     said = environment.announcement(LAYERS["student"], torch)
     if sys.platform == "linux":
