@@ -25,6 +25,7 @@ from autograder import choices
 from autograder.course_files import CourseError, write_atomically
 from autograder.intake import read_roster
 from autograder.intake.roster import decode, encoding_of
+from autograder.intake.text import YEARS
 
 FILE = "times.csv"
 ROSTER = "roster.csv"
@@ -186,6 +187,8 @@ def _moment(where: str, name: str, cells: dict[str, str], zone: ZoneInfo | None)
         found = datetime.fromisoformat(text)
     except ValueError:
         raise CourseError(f"{where}: `{name}` is {text!r}. Write it as 2027-03-05 18:00.") from None
+    if found.year not in YEARS:
+        raise CourseError(f"{where}: `{name}` is {text!r}. The year can't be right.")
     if len(text) <= len("2027-03-05"):
         raise CourseError(f"{where}: `{name}` has no time of day. Write {text} 18:00.")
     if found.tzinfo is None:
@@ -196,10 +199,7 @@ def _moment(where: str, name: str, cells: dict[str, str], zone: ZoneInfo | None)
             )
         # where the clocks change, the student has the longer time
         found = choices.in_zone(found, zone, min if name == "handed_in_at" else max)
-    try:
-        return found.astimezone(UTC)
-    except OverflowError:
-        raise CourseError(f"{where}: `{name}` is {text!r}, which is out of reach.") from None
+    return found.astimezone(UTC)
 
 
 def _rows(path: Path) -> list[list[str]]:
