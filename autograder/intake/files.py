@@ -94,7 +94,7 @@ class Zip(Protocol):
     """A zip that was opened, here or in another process."""
 
     size: int
-    infos: Sequence[zipfile.ZipInfo]
+    infos: list[zipfile.ZipInfo]
 
     def read(self, info: zipfile.ZipInfo, most: int) -> bytes: ...
 

@@ -17,7 +17,15 @@ from autograder.cli import main
 from autograder.nbgrader_parts import backups
 from autograder.nbgrader_parts.database import with_driver
 from autograder.whole_class.grade_class import Options, grade_class
-from tests.grading.handing_in import ASSIGNMENT, EXERCISE, NO_TANH, RIGHT, hand_in, submission
+from tests.grading.handing_in import (
+    ASSIGNMENT,
+    EXERCISE,
+    NO_TANH,
+    RIGHT,
+    cell_of,
+    hand_in,
+    submission,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -82,6 +90,27 @@ def test_a_class_is_graded_into_postgresql_and_again(server, tmp_path):
             for student in ("ann", "bob")
         }
     assert points["ann"] == 8 and 0 < points["bob"] < 8
+
+
+@needs_box
+@pytest.mark.box
+def test_nul_odd_letters_and_long_names_are_stored_in_postgresql(server, tmp_path):
+    """SQLite takes them all; PostgreSQL refuses a NUL, and half a letter."""
+    folder, course = tmp_path / "in", tmp_path / "course"
+    raising = "raise ValueError('a\\0b \\ud800 ' + 'x' * 100_000)"
+    named = {"ann": RIGHT, "學" * 70: RIGHT, "👩🏽‍🚀" * 12: RIGHT, "eve": raising}
+    for student, answer in named.items():
+        notebook = submission(answer, "Text \0 with \ud800 and 👩🏽‍🚀")
+        cell_of(notebook, EXERCISE).metadata["id"] = "a\0b"
+        hand_in(folder, student, notebook)
+    run, records = grade_class(Options(ASSIGNMENT, (folder,), course, db=server))
+    assert run.graded == 4 and run.flagged == 0
+    with Gradebook(with_driver(server)) as book:
+        points = {s.student_id: s.score for s in book.assignment_submissions(ASSIGNMENT)}
+        said = book.find_comment(EXERCISE, ASSIGNMENT, ASSIGNMENT, "eve").auto_comment
+    assert sorted(points.values()) == [0, 8, 8, 8] and points["eve"] == 0
+    assert set(points) == {record.student for record in records}
+    assert "ValueError" in said and "\0" not in said
 
 
 @pytest.fixture
