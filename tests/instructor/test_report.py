@@ -188,7 +188,7 @@ def test_two_students_with_one_name_are_told_apart_by_their_ids():
 
 
 def test_a_written_exercise_has_the_same_title_on_every_page():
-    assert exercise_title("reversal-map") == "Reversal map"
+    assert exercise_title("reversal-map") == "What does the map show?"
     assert exercise_title("beam-search") == "beam_search"
 
 
