@@ -11,7 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from autograder.box import why_unavailable
+from autograder.cli import main
 from autograder.course_files import CourseError
 from autograder.grading import archive
 from autograder.grading.record import ExerciseRecord, FindingRecord, Flag, SubmissionRecord
@@ -260,3 +263,27 @@ def test_files_that_are_no_files_are_not_opened(tmp_path):
     (one,) = find_files(tmp_path / "in", [ASSIGNMENT], tmp_path)
     said = " ".join(arrival.entry.problem for arrival in one.read().arrivals)
     assert "not an ordinary file" in said and said.count("symbolic link") == 2
+
+
+# ---- the command that checks single files
+
+
+@pytest.mark.box
+@pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
+def test_checking_a_file_prints_a_verdict_and_no_traceback_whatever_it_does(tmp_path):
+    start = "import torch\nfrom torch import nn\nclass DotProdAttention(nn.Module):\n"
+    start += "    def __init__(self, n): super().__init__()\n    def forward(self, q, s): "
+    answers = {
+        "surrogate": start + "raise ValueError('\\ud800 \\x1b]0;owned\\x07\\x1b[2J')",
+        "huge_and_empty": start
+        + "return torch.empty(1 << 31, 1 << 31, 0), torch.empty(0, 1 << 40)",
+    }
+    files = []
+    for name, source in answers.items():
+        files.append(tmp_path / f"{name}.py")
+        files[-1].write_text(source)
+    for more in ([], ["--json"]):
+        said = CliRunner().invoke(main, ["check", EXERCISE, *map(str, files), *more])
+        assert said.exception is None or isinstance(said.exception, SystemExit), said.exception
+        assert "Traceback" not in said.output and "\x1b" not in said.output
+        assert said.output.strip()
