@@ -145,7 +145,7 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
 
 
 def course_files(with_sources: bool = False) -> list[Path]:
-    """What the grader needs; a course directory of one's own also needs the sources."""
+    """What the grader needs; with a course directory, also the sources."""
     found = []
     for name in CONTENTS:
         place = ROOT / name
