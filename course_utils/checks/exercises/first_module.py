@@ -33,14 +33,15 @@ def parameters(rng: np.random.Generator, d_model: int, size: int) -> dict[str, n
 def asks(rng: np.random.Generator) -> list[Ask]:
     questions = []
     for label, (B, S, d_model, size) in SIZES.items():
+        x = rng.standard_normal((B, S, d_model))
         options = {
             "target": "Scorer",
             "init": [d_model, size],
-            "args": [rng.standard_normal((B, S, d_model))],
+            "args": [x],
             "fill": {"named": parameters(rng, d_model, size)},
         }
         if label == "main":
-            options["other"] = [a[:-1, :-1] for a in options["args"]]
+            options["other"] = [x[:-1, :-1]]
             options["upstream"] = [rng.standard_normal((B, S))]
             options["directions"] = [rng.standard_normal((B, S, d_model))]
         questions.append(Ask(label, "call", options))
