@@ -1,4 +1,4 @@
-"""Times that no file tells: `times.csv` of a course directory, and the due dates of course.toml.
+"""Times that no file contains: `times.csv` in a course directory, and the dates in course.toml.
 
     student,section,assignment,handed_in_at,due_at,excused,note
     s004,,03_attention,2027-03-06 09:30,,,
@@ -90,11 +90,11 @@ class Timetable:
         return named + [line for line in found if not line.assignment]
 
     def problems(self, students: Iterable[str]) -> list[str]:
-        """Lines about nobody: a name that is mistyped must not be passed over in silence."""
+        """Lines about nobody: a mistyped name must not be ignored silently."""
         known = {*students, *self.sections}
         sections = {*self.sections.values()} - {""}
         found = [
-            f"{FILE}, line {line.number}: nobody is called {line.student} in gradebook or roster."
+            f"{FILE}, line {line.number}: neither gradebook nor roster has a student {line.student}."
             for line in self.lines
             if line.student and line.student not in known
         ]
@@ -111,7 +111,7 @@ class Timetable:
         return found
 
     def undecided(self, assignment: str) -> list[str]:
-        """Students with a line that waits for the instructor."""
+        """Students with a line that the instructor still has to complete."""
         waiting = {
             line.student
             for line in self.lines
@@ -142,7 +142,7 @@ def _lines(path: Path, chosen: choices.Choices) -> list[Line]:
     unknown = [title for title in titles if title and title not in COLUMNS]
     if unknown or not {"student", "section"} & set(titles):
         raise CourseError(
-            f"{path}: the first line should name the columns, which may be {', '.join(COLUMNS)}. "
+            f"{path}: the first line should contain the column titles, which may be {', '.join(COLUMNS)}. "
             f"It has {', '.join(rows[0])}."
         )
     found = []
@@ -213,7 +213,7 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def add_to_decide(course: Path, assignment: str, students: Iterable[str], note: str) -> list[str]:
-    """Add a blank line to times.csv for each student who has none; those added.
+    """Add a blank line to times.csv for each student who has none; returns those added.
 
     What is in the file stays byte by byte.
     """
