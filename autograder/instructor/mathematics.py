@@ -12,6 +12,16 @@ POINTS = 12
 WIDEST, HIGHEST = 2000, 1000  # of a formula, in points
 
 
+def _spelled_out(tex: str) -> str:
+    """TeX's short forms as mathtext reads them: `\\sqrt d`, `\\frac12`, `\\le`, sized brackets."""
+    tex = " ".join(tex.split())
+    tex = re.sub(r"\\sqrt\s+(\w)", r"\\sqrt{\1}", tex)
+    tex = re.sub(r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", tex)
+    tex = re.sub(r"\\(?:!|[bB]igg?[lr]?(?![a-zA-Z]))", "", tex)
+    tex = tex.replace(r"\texttt{", r"\mathtt{")
+    return re.sub(r"\\le(?![a-zA-Z])", r"\\leq", tex)
+
+
 @lru_cache(maxsize=512)
 def formula(tex: str) -> str | None:
     """A formula as inline SVG in the colour of the text; None for TeX that can't be drawn."""
@@ -20,7 +30,7 @@ def formula(tex: str) -> str | None:
     from matplotlib.mathtext import MathTextParser
 
     try:
-        plain = " ".join(tex.split())
+        plain = _spelled_out(tex)
         size = FontProperties(size=POINTS)
         width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72, prop=size)
         if not (0 < width <= WIDEST and 0 < height <= HIGHEST):
