@@ -366,6 +366,8 @@ if ready("single-query-attention"):
         print(f"{name:<20} BLEU {found.tokens:5.1f}   alignment error rate {error:.3f}")
     least = best_possible_error_rate(grammar.test.alignments)
     print(f"With one link per word the rate can't be lower than {least:.3f}.")
+    if budget == "smoke":
+        print("The smoke budget hardly trains these models, so their figures mean little.")
 
 # %% [markdown]
 # `Dummy` and `MeanPool` prefer no word to another, so they make no links, and their rate is 1 whatever they
@@ -746,6 +748,8 @@ short_corpus = replace(slides_data, corpus=replace(slides_data.corpus, test=shor
 reached = bleu([answer.words for answer in slides_answers], short_corpus)
 name, *_ = str(slides_data.corpus).split(":")
 print(f"{name}: BLEU {reached.tokens:.2f} on {len(places)} sentences of at most {longest} words")
+if budget == "smoke":
+    print("The smoke budget hardly trains this model, so its figure means little.")
 
 # %% [markdown]
 # This is only a small model after a short training, and the sentences are short and few, so don't compare its
