@@ -124,7 +124,7 @@ def _texts_of(names: Iterable[str], namespace: dict) -> list[str]:
     found = []
     for name in names:
         with contextlib.suppress(OSError, TypeError):
-            found.append(textwrap.dedent(inspect.getsource(namespace[name])))
+            found.append(textwrap.dedent(inspect.getsource(namespace.get(name))))
     return found
 
 

@@ -269,3 +269,11 @@ def test_questions_are_drawn_once_and_are_the_same_afterwards():
     assert judge.make_plan("beam-search") is first
     assert wire.pack_request({"beam-search": first.flat}) == before
     assert judge.make_plan("beam-search", (5,)) is not first
+
+
+def test_a_part_that_is_missing_does_not_stop_the_check(capsys):
+    source = "def dot_score(query, keys):\n    return (keys @ query[:, :, None]).squeeze(-1)\n"
+    namespace = {"check": notebook.check}
+    exec(source + "verdict = check('attention-with-scores')", namespace)
+    assert 0 < namespace["verdict"].points < namespace["verdict"].max_points
+    assert "is not defined yet" in capsys.readouterr().out
