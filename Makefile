@@ -21,7 +21,7 @@ lab: $(STUDENT)  ## open the course in JupyterLab
 test: $(DEV) system  ## run the tests, as CI does
 	@$(BIN)/python tools/run_tests.py
 
-test-all: $(DEV) system  ## the same with every seed, pair of mistakes and notebook (takes longer)
+test-all: $(DEV) system  ## the same with every seed, pair of mistakes, notebook and test (takes longer)
 	@$(BIN)/python tools/run_tests.py --all
 
 run: $(INSTRUCTOR)  ## run every notebook, solved and as handed out (BUDGET=smoke|quick|full)
