@@ -9,13 +9,19 @@ from course_utils.checks.layer_checks import (
     changes_its_input,
     cut_off,
     dropout_in_evaluation,
-    evaluation_is_still,
     fits_everywhere,
     output_matches,
     slopes_match,
     stays_and_repeats,
 )
 from course_utils.checks.layer_parameters import layer, some_mask
+from course_utils.checks.transformer_layers import (
+    DIRECT_PATH,
+    NO_SUM_AROUND_FEED_FORWARD,
+    NORM_CHOICES,
+    NORMS_AND_SUMS,
+    keeps_still,
+)
 from course_utils.checks.wire import Ask
 
 SIZES = {  # label: B, T, S, D, num_heads, d_ff, norm_first, dropout
@@ -119,47 +125,12 @@ exercise = Check(
             ),
             needs=(AFTER, BEFORE),
         ),
-        Property(
-            "after eval() dropout has no effect",
-            0.25,
-            evaluation_is_still(read, ("evaluated", "evaluated before")),
-            needs=(AFTER, BEFORE),
-        ),
-        Property(
-            "two calls agree, inputs are unchanged, gradients flow",
-            0.25,
-            stays,
-            needs=(AFTER, BEFORE),
-        ),
+        *keeps_still(read, stays, (AFTER, BEFORE)),
     ),
     misconceptions=(
         dropout_in_evaluation("evaluated"),
         changes_its_input("after"),
-        Misconception(
-            "norm-first-ignored",
-            "norm_first has no effect: the norm always comes after the sum.",
-            "Look at self.norm_first, and normalise before the sublayer if it is True.",
-        ),
-        Misconception(
-            "norm-first-exchanged",
-            "The two orders are swapped: norm_first=True gives what norm_first=False should.",
-            "With norm_first=True the norm comes before the sublayer.",
-        ),
-        Misconception(
-            "no-dropout",
-            "Dropout has no effect.",
-            "Apply self.dropout to what each sublayer adds to x.",
-        ),
-        Misconception(
-            "always-norm-first",
-            "The norm always comes before the sublayer, whatever norm_first says.",
-            "With norm_first=False it comes after the sum.",
-        ),
-        Misconception(
-            "no-residuals",
-            "The residual sums are missing.",
-            "The output of a sublayer is added to its input: x + ...",
-        ),
+        *NORMS_AND_SUMS,
         Misconception(
             "no-residual-around-attention",
             "The sum around the self-attention is missing.",
@@ -170,27 +141,14 @@ exercise = Check(
             "The sum around the cross-attention is missing.",
             "The cross-attention's output is added to its input: x + ...",
         ),
-        Misconception(
-            "no-residual-around-feed-forward",
-            "The sum around the feed-forward network is missing.",
-            "The network's output is added to its input: x + ...",
-        ),
+        NO_SUM_AROUND_FEED_FORWARD,
         Misconception("no-norms", "The layer norms are missing.", "Use norm1, norm2 and norm3."),
         Misconception(
             "one-norm-for-all",
             "self.norm1 is used for every sublayer.",
             "Each sublayer has its own norm.",
         ),
-        Misconception(
-            "residual-from-the-norm",
-            "With norm_first=True you add to the normalised x, so the direct path is lost.",
-            "Keep x itself for the sum; only the sublayer reads the normalised x.",
-        ),
-        Misconception(
-            "norm-inside-the-sum",
-            "You normalise the sublayer's output and then add x. The norm belongs around the sum.",
-            "norm1(x + attention(x)), not x + norm1(attention(x)).",
-        ),
+        *DIRECT_PATH,
         Misconception(
             "cross-attends-to-itself",
             "The cross-attention looks at the target, not at the memory.",
@@ -239,20 +197,7 @@ exercise = Check(
         cut_off("after", NAMES),
     ),
     choices=(
-        (
-            "norm-first-ignored",
-            "always-norm-first",
-            "norm-first-exchanged",
-        ),
-        (
-            "no-norms",
-            "one-norm-for-all",
-        ),
-        (
-            "residual-from-the-norm",
-            "norm-inside-the-sum",
-        ),
-        ("no-dropout",),
+        *NORM_CHOICES,
         (
             "no-residuals",
             "no-residual-around-attention",
