@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks.probes.student_code import asked_now
+from course_utils.asked import asked_now
 
 Function = TypeVar("Function", bound=Callable)
 

@@ -218,20 +218,22 @@ def gradients_match(e: Evidence, label: str, names, expected, slack: float = 20)
         raise Wrong("No parameter gets a gradient, so nothing would be learned.")
 
 
-def changes_its_input(label: str = "main") -> Misconception:
-    def matches(e: Evidence) -> bool:
-        reply = e.reply(label)
-        return any(
-            differ(given, reply.arrays[f"after{i}"], 1e-6)
-            for i, given in enumerate(e.args(label))
-            if isinstance(given, np.ndarray)
-        )
+def input_changed(e: Evidence, label: str) -> bool:
+    """Whether a tensor that the answer was given is another one after the call."""
+    reply = e.reply(label)
+    return any(
+        differ(given, reply.arrays[f"after{i}"], 1e-6)
+        for i, given in enumerate(e.args(label))
+        if isinstance(given, np.ndarray)
+    )
 
+
+def changes_its_input(label: str = "main") -> Misconception:
     return Misconception(
         "changes-its-input",
         "Your code changes the tensors that it is given.",
         "Use z = z / 2, not z /= 2, and no functions that end in an underscore.",
-        matches,
+        lambda e: input_changed(e, label),
         beside=True,
     )
 
@@ -288,6 +290,22 @@ def calls_differ(e: Evidence, label: str, index: int) -> bool:
     arrays = e.reply(label).arrays
     one, other = arrays[f"out{index}"], arrays[f"again{index}"]
     return bool(np.isfinite(one).all() and np.isfinite(other).all() and differ(one, other, 1e-4))
+
+
+def new_layers_each_call(what: str, index: int, label: str = "main") -> Misconception:
+    """`what` differs between two equal calls, and neither dropout nor a changed input explains it."""
+
+    def matches(e: Evidence) -> bool:
+        dropped = (e.reply(label).arrays[f"out{index}"] == 0).any()
+        return calls_differ(e, label, index) and not dropped and not input_changed(e, label)
+
+    return Misconception(
+        "new-layers-each-call",
+        f"{what} changes from call to call, because forward creates a new layer each time.",
+        "Create layers in __init__ and keep them in self; forward only uses them.",
+        matches,
+        beside=True,
+    )
 
 
 def graph_cut(label: str, names, gradients) -> Misconception:

@@ -32,6 +32,7 @@ from course_utils.checks.layer_checks import (
     dropout,
     gradients_match,
     graph_cut,
+    new_layers_each_call,
     returned,
     stays_and_repeats,
 )
@@ -483,15 +484,7 @@ exercise = Check(
             "T and S are different numbers. Look for a size that you took from the wrong tensor.",
             _only_square,
         ),
-        Misconception(
-            "new-layers-each-call",
-            "The output changes from call to call, because forward creates a new layer each time.",
-            "Create layers in __init__ and keep them in self; forward only uses them.",
-            lambda e: (
-                calls_differ(e, "main", 0) and not (e.reply("main").arrays["out0"] == 0).any()
-            ),
-            beside=True,
-        ),
+        new_layers_each_call("The output", 0),
         *(Misconception(name, *words) for name, words in OUTPUTS.items()),
         batch_of_one_lost(("batch of one", "one step"), read),
         graph_cut("main", NAMES, _gradients),

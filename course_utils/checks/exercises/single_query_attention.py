@@ -28,6 +28,7 @@ from course_utils.checks.layer_checks import (
     dropout,
     gradients_match,
     graph_cut,
+    new_layers_each_call,
     returned,
     stays_and_repeats,
 )
@@ -395,15 +396,7 @@ exercise = Check(
             "alpha has the shape [B, S], with one row per sentence.",
         ),
         dropout(),
-        Misconception(
-            "new-layers-each-call",
-            "alpha changes from call to call, because forward creates a new layer each time.",
-            "Create layers in __init__ and keep them in self; forward only uses them.",
-            lambda e: (
-                calls_differ(e, "main", 1) and not (e.reply("main").arrays["out1"] == 0).any()
-            ),
-            beside=True,
-        ),
+        new_layers_each_call("alpha", 1),
         Misconception(
             "reshape-for-transpose",
             "encoder_outputs is reshaped, but it should be transposed: reshaping mixes different "

@@ -10,6 +10,7 @@ import io
 import warnings
 from dataclasses import replace
 
+from course_utils.asked import asking
 from course_utils.checks import wire
 from course_utils.checks.probes import student_code
 from course_utils.checks.probes.student_code import Missing, explain, notes_on
@@ -20,7 +21,7 @@ def answer(request: bytes, namespace: dict) -> bytes:
     questions = wire.unpack_request(request)
     replies = {}
     for exercise, asks in questions.items():
-        with student_code.answering(exercise):
+        with asking(exercise):
             replies[exercise] = _ask_all(exercise, asks, namespace)
     return wire.pack_response(replies)
 

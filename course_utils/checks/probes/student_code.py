@@ -1,6 +1,5 @@
 """Finding a student's object, turning what it returns into arrays, and telling what it raised."""
 
-import contextlib
 import inspect
 import linecache
 import traceback
@@ -8,6 +7,7 @@ import traceback
 import numpy as np
 import torch
 
+from course_utils.asked import asked_now
 from course_utils.checks.wire import DTYPES
 
 MAX_ARRAY_BYTES = 16 << 20
@@ -18,7 +18,6 @@ OUR_FOLDERS = ("course_utils", "site-packages", "dist-packages", "autograder")
 
 # By exercise: notes on what its cell raised, "cell" in words. Only where we ran the cells.
 _failed_cells: dict[str, dict[str, str]] = {}
-_answered = ""  # the exercise that is being asked
 
 
 class Missing(Exception):
@@ -35,28 +34,12 @@ def remember_failure(exercise: str, problem: BaseException) -> None:
         _failed_cells[exercise] = {**notes_on(problem), "cell": explain(problem)}
 
 
-@contextlib.contextmanager
-def answering(exercise: str):
-    """Names that are missing in here are missing from the answer to `exercise`."""
-    global _answered
-    before, _answered = _answered, exercise
-    try:
-        yield
-    finally:
-        _answered = before
-
-
-def asked_now() -> str:
-    """The exercise that is being asked, empty outside of a check."""
-    return _answered
-
-
 def find(namespace: dict, name: str):
     """The student's object called `name`."""
     if name in namespace:
         return namespace[name]
-    if _answered in _failed_cells:
-        notes = _failed_cells[_answered]
+    if asked_now() in _failed_cells:
+        notes = _failed_cells[asked_now()]
         raise Missing(f"The cell stopped before `{name}` was defined.\n{notes['cell']}", notes)
     raise Missing(f"`{name}` is not defined yet: write it, run its cell, and check again.")
 
