@@ -123,8 +123,8 @@ def _texts_of(names: Iterable[str], namespace: dict) -> list[str]:
     """The text of functions and classes that were not written in a notebook, where Python has it."""
     found = []
     for name in names:
-        with contextlib.suppress(OSError, TypeError):
-            found.append(textwrap.dedent(inspect.getsource(namespace.get(name))))
+        with contextlib.suppress(KeyError, OSError, TypeError):
+            found.append(textwrap.dedent(inspect.getsource(namespace[name])))
     return found
 
 
