@@ -59,14 +59,18 @@ def typed_exercise(
     def holds(name: str):
         def check(e: Evidence) -> None:
             expected = right(e, question)[name]
-            if enough_rows(e, name, expected, tolerance, rows):
-                return
-            got = typed(e, name)
-            problem = practice.what_is_off(expected, got, tolerance)
+            got = so_far(e, name, expected)
+            problem = (
+                what_is_missing(expected, got, tolerance, rows)
+                if np.isnan(got).any()
+                else practice.what_is_off(expected, got, tolerance)
+            )
             if problem:
                 rule = (follows or {}).get(name)
-                seen = reading(expected, got.squeeze(), name in shares)
-                seen = seen or (follow(e, name, got, rule) if rule else "")
+                wrong = _apart(expected, got) > tolerance if got.shape == expected.shape else True
+                seen = reading(expected, got.squeeze(), name in shares) if wrong else ""
+                if wrong and not seen and rule:
+                    seen = follow(e, name, got, rule, right(e, question))
                 raise Wrong(f"`{name}`: {problem} {seen}".strip())
 
         return check
@@ -88,25 +92,35 @@ def typed_exercise(
     )
 
 
-def enough_rows(
-    e: Evidence, name: str, expected: np.ndarray, tolerance: float, wanted: int | None
-) -> bool:
-    """Whether a table with empty places has enough right rows; says which are, if not."""
-    rows = _with_gaps(e, name, expected)
-    if rows is None:
-        return False
-    full = [i for i, row in enumerate(rows) if not np.isnan(row).any()]
-    wrong = [i for i in range(len(rows)) if _apart(expected[i], rows[i]) > tolerance]
-    if wanted is not None and len(full) >= wanted and not wrong:
-        return True
-    if not full:
-        return False
-    state = (
-        f"row {wrong[0] + 1} is not right yet"
-        if wrong
-        else f"{_rows([i for i in full if i not in wrong])} right so far"
-    )
-    raise Wrong(f"`{name}`: {state}. Other places are still empty.")
+def so_far(e: Evidence, name: str, expected: np.ndarray) -> np.ndarray:
+    """What the student typed under this name, NaN where a place is still empty."""
+    gaps = _with_gaps(e, name, expected)
+    return typed(e, name) if gaps is None or np.isnan(gaps).all() else gaps
+
+
+def what_is_missing(
+    expected: np.ndarray, got: np.ndarray, tolerance: float, wanted: int | None
+) -> str:
+    """What is wrong or missing where places are empty; nothing if enough rows are right."""
+    wrong = np.argwhere(np.abs(got - expected) > tolerance)
+    if got.ndim == 1:
+        if len(wrong):
+            place = int(wrong[0][0])
+            return f"number {place + 1} is not right yet: you have {got[place]:.6g}."
+        return "right so far. Other places are still empty."
+    if len(wrong):
+        row, column = (int(i) for i in wrong[0])
+        return (
+            f"row {row + 1} is not right yet. Look at column {column + 1}: you have "
+            f"{got[row, column]:.6g}."
+        )
+    full = [i for i, row in enumerate(got) if not np.isnan(row).any()]
+    if wanted is not None and len(full) >= wanted:
+        return ""
+    state = f"{_rows(full)} right so far." if full else "right so far."
+    left = (wanted or len(got)) - len(full)
+    more = " more" if full else ""
+    return f"{state} Fill in {left}{more} row{'s' * (left != 1)}."
 
 
 def _with_gaps(e: Evidence, name: str, expected: np.ndarray) -> np.ndarray | None:
@@ -127,6 +141,7 @@ def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
     if (
         got.ndim == 2
         and got.shape == expected.T.shape
+        and not np.isnan(got).any(axis=-1).all()
         and _apart(expected.T, got)
         < 1e-3
         < _apart(expected, expected.T if expected.shape == got.shape else expected + 1)
@@ -136,7 +151,10 @@ def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
         return ""
     for digits in range(practice.DECIMALS):
         if _apart(np.round(expected, digits), got) < 1e-9:
-            return f"All is rounded to {digits or 'no'} decimal{'s' * (digits != 1)}."
+            return (
+                f"It is rounded to {digits or 'no'} decimal{'s' * (digits != 1)}: write "
+                f"{practice.DECIMALS}."
+            )
     sums = np.atleast_2d(got).sum(axis=-1)
     off = np.flatnonzero(np.abs(sums - 1) > 0.01)
     if sums_to_one and len(off):
@@ -145,16 +163,17 @@ def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
     return ""
 
 
-def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows) -> str:
+def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows, expected: dict) -> str:
     """Whether an array that is wrong is what follows from the arrays before it as they were typed."""
     names, compute = rule
     given = e.options(label_of(e))["given"]
     try:
-        before = [typed(e, n) if n in e.reply(label_of(e)).arrays else given[n] for n in names]
-        made = compute(*before)
+        made = compute(*(given[n] if n in given else so_far(e, n, expected[n]) for n in names))
     except (Wrong, KeyError, ValueError):
         return ""
-    if made.shape != got.squeeze().shape or _apart(made, got.squeeze()) > 5 * practice.TOLERANCE:
+    got = got.squeeze()
+    unknown = np.isnan(made[~np.isnan(got)]).any() if made.shape == got.shape else True
+    if unknown or _apart(made, got) > 5 * practice.TOLERANCE:
         return ""
     told = [f"`{n}`" for n in names if n not in given]
     return f"It does follow from your {' and '.join(told)}: mend {'that' if len(told) == 1 else 'those'} first."

@@ -22,8 +22,18 @@ def messages(exercise: str, name: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "exercise, name, array, said",
     [
-        ("single-query-numbers", "wrong_one_decimal", "scores", "All is rounded to 1 decimal."),
-        ("single-query-numbers", "wrong_whole_numbers", "scores", "rounded to no decimals."),
+        (
+            "single-query-numbers",
+            "wrong_one_decimal",
+            "scores",
+            "It is rounded to 1 decimal: write 3.",
+        ),
+        (
+            "single-query-numbers",
+            "wrong_whole_numbers",
+            "scores",
+            "rounded to no decimals: write 3.",
+        ),
         ("single-query-numbers", "wrong_does_not_sum", "probabilities", "They sum to 0.971"),
         ("single-query-numbers", "wrong_no_scale", "probabilities", "follow from your `scores`"),
         ("self-attention-numbers", "wrong_does_not_sum", "P", "Row 2 sums to 0.900"),
@@ -50,6 +60,65 @@ def test_a_full_row_that_is_wrong_is_said_before_the_others_are_filled():
     namespace["P"] = [[0.5, 0.5, 0, 0], *[[..., ..., ..., ...]] * 3]
     verdict = judge_here(judge.make_plan("self-attention-numbers"), namespace)
     assert verdict.findings[1].message.startswith("`P`: row 1 is not right yet.")
+
+
+TWO_ROWS = """
+Q = [[-2.25, 4.5], [1.25, 2], [..., ...], [..., ...]]
+P = [[0, 0, 0.002, 0.998], [0.597, 0.001, 0.401, 0], [...] * 4, [...] * 4]
+Z = [[-0.752, -1.507], [-2.296, -6.587], [..., ...], [..., ...]]
+"""
+ONE_VECTOR = "scores = {}\nprobabilities = [...] * 4\noutput = [...] * 3"
+
+
+@pytest.mark.parametrize(
+    "changed, array, said",
+    [
+        (
+            "P[:2] = [[0, 0, 0, 1.0], [0.6, 0, 0.4, 0]]",
+            "P",
+            "`P`: row 1 is not right yet. Look at column 3: you have 0. It is rounded to 1 decimal: write 3.",
+        ),
+        ("P[1][2] = 0.301", "P", "you have 0.301. Row 2 sums to 0.899, and weights sum to 1."),
+        (
+            "P[1] = [0.5, 0.1, 0.4, 0]\nZ[1] = [-2.025, -5.85]",
+            "Z",
+            "It does follow from your `P`: mend that first.",
+        ),
+        ("P[:2] = [[0, 0.597, 0.015, 0], [0, 0.001, 0, 0.002]]", "P", "It is transposed"),
+        ("Q[1] = [1.25, ...]", "Q", "`Q`: row 1 is right so far. Fill in 1 more row."),
+        ("Q[:2] = [[-2.25, ...], [..., 2]]", "Q", "`Q`: right so far. Fill in 2 rows."),
+    ],
+)
+def test_two_rows_with_dots_elsewhere_are_read_like_a_whole_table(changed, array, said):
+    namespace: dict = {}
+    exec(f"{TWO_ROWS}\n{changed}", namespace)
+    verdict = judge_here(judge.make_plan("self-attention-numbers"), namespace)
+    message = next(f.message for f in verdict.findings if f.name.startswith(array))
+    assert said in message
+    assert "empty" not in message, "two rows are enough"
+
+
+def test_two_right_rows_are_enough():
+    namespace: dict = {}
+    exec(TWO_ROWS, namespace)
+    assert judge_here(judge.make_plan("self-attention-numbers"), namespace).passed
+
+
+@pytest.mark.parametrize(
+    "scores, said",
+    [
+        ("[3.182, ..., ..., ...]", "`scores`: number 1 is not right yet: you have 3.182."),
+        ("[..., 0, 2.6, ...]", "you have 2.6. It is rounded to 1 decimal: write 3."),
+        ("[2.598, ..., ..., ...]", "`scores`: right so far. Other places are still empty."),
+        ("[..., ..., ..., ...]", "`scores` still has empty places"),
+    ],
+)
+def test_a_number_is_checked_while_others_are_missing(scores, said):
+    """The notebook promises it: leave the dots, and the rest is checked all the same."""
+    namespace: dict = {}
+    exec(ONE_VECTOR.format(scores), namespace)
+    verdict = judge_here(judge.make_plan("single-query-numbers"), namespace)
+    assert said in verdict.findings[0].message and verdict.points == 0
 
 
 def test_a_symmetric_table_is_never_called_transposed():

@@ -1,7 +1,7 @@
 """Reads what a student typed: the variables called `names`, as arrays or as text.
 
 With the option `partial`, what is not typed yet is only noted, so that the rest still counts. A
-table with empty places comes back as `<name>/rows`, with NaN in those.
+vector or table with empty places comes back as `<name>/rows`, with NaN in those.
 """
 
 import contextlib
@@ -46,10 +46,13 @@ def _read(namespace: dict, name: str, arrays: dict, notes: dict) -> None:
 
 def _read_rows(value, name: str, arrays: dict) -> None:
     if isinstance(value, list) and len(value) <= MOST_ROWS and _has_empty_place(value):
+        is_table = any(isinstance(row, list | tuple) for row in value)
         with contextlib.suppress(TypeError, ValueError):
-            arrays[f"{name}/rows"] = np.array(
-                [[np.nan if _is_empty(v) else float(v) for v in row] for row in value]
-            )
+            rows = [
+                [np.nan if _is_empty(v) else float(v) for v in row]
+                for row in (value if is_table else [value])
+            ]
+            arrays[f"{name}/rows"] = np.array(rows if is_table else rows[0])
 
 
 def _is_empty(value) -> bool:
