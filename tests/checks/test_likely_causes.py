@@ -201,6 +201,15 @@ def test_code_that_nothing_makes_run_gets_its_error_alone():
     assert verdict.sentence == "" and "AttributeError" in verdict.findings[0].message
 
 
+def test_a_call_that_runs_as_it_is_is_not_blamed_for_an_error_elsewhere():
+    """Without the parameters of a norm nothing can be filled in; the shapes are all right."""
+    answer = decoder_layer("y, memory, memory, memory_mask")[1]
+    verdict = verdict_on(
+        HEAD + answer.replace("nn.LayerNorm(d_model)", "nn.Identity()"), "decoder-layer"
+    )
+    assert verdict.sentence == "" and "no parameter called norm1" in verdict.findings[0].message
+
+
 def test_an_answer_that_is_right_but_for_a_refusal_is_told_of_no_crash():
     answer = multi_head("heads.transpose(1, 2).flatten(2)")[1]
     right = answer.replace("~mask", "~(mask[:, None] if mask.dim() == 3 else mask)")

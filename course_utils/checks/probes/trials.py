@@ -34,6 +34,8 @@ def likely_cause(namespace: dict, exercise: str, probe: str, options: dict) -> d
     if probe != "call" or options.get("as_numpy"):
         return {}
     question = Question(namespace, register.exercise(exercise).signature, options)
+    if question.runs_as_it_is():  # it raised elsewhere: for parameters or gradients, say
+        return {}
     for cause, detail, arguments, mend in question.trials():
         with contextlib.suppress(Exception):
             if question.runs(cause, arguments, mend):
@@ -101,6 +103,13 @@ class Question:
             if isinstance(argument, Tensor) and len(names) == argument.dim():
                 found |= dict(zip(names, argument.shape))
         return found
+
+    def runs_as_it_is(self) -> bool:
+        """Whether the call alone works, so that no change of its inputs can be the reason."""
+        with contextlib.suppress(Exception):
+            self._call(self.given, None)
+            return True
+        return False
 
     def runs(self, cause: str, arguments: Arguments, mend) -> bool:
         """Whether the answer runs on these, and returns shapes that fit them."""
