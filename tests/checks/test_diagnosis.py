@@ -37,6 +37,8 @@ def test_two_mistakes_are_both_named(mistakes, seeds):
 
 
 PAIRS = {
+    "single-query-attention": {"hard-coded-512", "layers-of-512"},
+    "cached-self-attention": {"scale-of-model-size", "reset-forgotten"},
     "beam-search": {"worst-kept", "start-counted"},
     "sample-next": {"temperature-ignored", "top-k-smallest"},
     "silence-a-head": {"interleaved", "rows-not-columns"},
@@ -45,7 +47,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("exercise, mistakes", PAIRS.items())
 @pytest.mark.parametrize("seeds", [judge.VISIBLE_SEEDS, SEEDS], ids=["visible", "fresh"])
-def test_pairs_are_named_where_answers_are_searched_or_drawn_too(exercise, mistakes, seeds):
+def test_pairs_are_named_where_answers_are_kept_searched_or_drawn_too(exercise, mistakes, seeds):
     answer = next(s for s in switched(exercise) if s.mistakes == mistakes)
     found = verdict_on(exercise, answer.source, seeds).misconception
     assert set(found.split(judge.TOGETHER)) == mistakes

@@ -86,12 +86,15 @@ def read_alpha(e: Evidence, label: str) -> np.ndarray:
     return e.array(label, "out1", (B, S), ordinal=1)
 
 
-def constant_scores(e: Evidence, label: str) -> np.ndarray:
-    """q . k_t without a scale, where every matrix holds the constant a: K a^2 sum(h) sum(e_t)."""
+def constant_scores(e: Evidence, label: str, size: int | None = None) -> np.ndarray:
+    """q . k_t without a scale, where every matrix holds the constant a: K a^2 sum(h) sum(e_t).
+
+    size: K, where it is not the kq_dim of the question.
+    """
     _, _, _, _, kq, a = SIZES[label]
     assert a is not None  # asked of the questions in CONSTANT only
     hidden, states = e.args(label)
-    K = kq or DEFAULT_KQ
+    K = size or kq or DEFAULT_KQ
     return np.array(
         [[K * a * a * sum(h) * sum(states[t, b]) for t in range(len(states))]
          for b, h in enumerate(hidden)]
@@ -157,7 +160,8 @@ def scale_matches(e: Evidence) -> None:
             read_alpha(e, label),
             max(e.tolerance(label), 1e-5),
             f"With kq_dim = {SIZES[label][4] or DEFAULT_KQ}, alpha is wrong.",
-            "Check the scale first: it is sqrt(kq_dim), and kq_dim is the size of queries and keys.",
+            "kq_dim is the size of queries and keys, and the scale is its square root. Does your code "
+            "use it in all three places?",
             ("sentence", "source word"),
         )
 
@@ -275,7 +279,7 @@ def divisor_of(label: str, mistakes: Mistakes) -> float:
 
 
 def alpha_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) -> bool:
-    scores = scores_with(e, label, mixed)
+    scores = scores_with(e, label, mistakes, mixed)
     expected = variants.weights(scores, divisor_of(label, mistakes), mistakes)
     if np.isnan(expected).any():  # a single word, without which nothing is left
         return SIZES[label][1] == 1
@@ -291,7 +295,7 @@ def attended_agrees(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) ->
 
 def sum_of_softmax(e: Evidence, label: str, mistakes: Mistakes, keys: bool, values: bool) -> bool:
     """Scores are returned, but the sum is made with their softmax."""
-    scores = scores_with(e, label, keys)
+    scores = scores_with(e, label, mistakes, keys)
     rest = mistakes - {"raw-scores", "log-probabilities"}
     alpha = variants.weights(scores, divisor_of(label, mistakes), rest)
     states = e.args(label)[1]
@@ -300,14 +304,15 @@ def sum_of_softmax(e: Evidence, label: str, mistakes: Mistakes, keys: bool, valu
     return not differ(np.einsum("bs,bsd->bd", alpha, rows), attended, 1e-4)
 
 
-def scores_with(e: Evidence, label: str, mixed: bool) -> np.ndarray:
+def scores_with(e: Evidence, label: str, mistakes: Mistakes, mixed: bool) -> np.ndarray:
+    size = DEFAULT_KQ if "layers-of-512" in mistakes else None
     if not mixed:
-        return constant_scores(e, label)
+        return constant_scores(e, label, size)
     _, _, _, _, kq, a = SIZES[label]
     assert a is not None  # asked of the questions in CONSTANT only
     hidden, states = e.args(label)
     rows = reshaped(states).sum(axis=2)
-    return (kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows
+    return (size or kq or DEFAULT_KQ) * a * a * hidden.sum(axis=1)[:, None] * rows
 
 
 def reshaped(states: np.ndarray) -> np.ndarray:
@@ -409,6 +414,11 @@ exercise = Check(
             "Keep kq_dim in self, and divide by its square root.",
         ),
         Misconception(
+            "layers-of-512",
+            "Queries and keys always have 512 components, whatever kq_dim is.",
+            "The constructor is given kq_dim: both linear layers should end in that size.",
+        ),
+        Misconception(
             "scale-of-decoder-size",
             "The scale is the square root of dec_hid_dim, not of kq_dim.",
             "What counts is the size of the vectors in the dot product: kq_dim, for queries and keys.",
@@ -445,6 +455,7 @@ exercise = Check(
     ),
     choices=(
         (*SCALES, *OTHER_SIZES),
+        ("layers-of-512",),
         ("negative-scores",),
         RULES,
         ("reshape-for-transpose",),
