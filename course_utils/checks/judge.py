@@ -226,7 +226,7 @@ class Evidence:
         if array.shape != tuple(shape):
             raise Wrong(
                 f"{which} should have the shape {list(shape)}, and has {list(array.shape)}.",
-                "Write the shape behind each line as a comment; where do they part?",
+                "Write the shape of each result beside its line. At which line is it no longer what you want?",
             )
         if array.dtype.kind not in "fb" and np.prod(shape) > 0:
             raise Wrong(f"{which} should hold floating-point numbers, and holds {array.dtype}.")

@@ -78,6 +78,48 @@ def test_a_greedy_search_is_not_blamed_for_asking_about_one_prefix_at_a_time():
     assert verdict_on("beam-search", source).misconception == "greedy"
 
 
+def test_a_search_that_forgets_what_has_not_ended_is_named_where_it_crashes():
+    source = edited("beam-search", " or length == max_length", "")
+    verdict = verdict_on("beam-search", source)
+    assert verdict.findings[0].stopped
+    assert verdict.misconception == "unfinished-forgotten"
+
+
+def test_a_search_that_crashes_where_a_sequence_has_ended_is_not_called_forgetful():
+    source = edited("beam-search", "        finished += ended", "        assert not finished")
+    assert verdict_on("beam-search", source).misconception == ""
+
+
+def test_a_step_too_few_is_not_called_an_end_mark_that_was_not_kept():
+    source = edited("beam-search", "range(1, max_length + 1)", "range(1, max_length)")
+    source = source.replace("length == max_length", "length == max_length - 1")
+    whole = verdict_on("beam-search", source, judge.VISIBLE_SEEDS).findings[0]
+    assert whole.message.startswith("A sequence stops after 3 tokens without the end mark")
+    assert "How many steps does your loop take" in whole.hint
+
+
+def test_the_end_mark_alone_is_not_called_an_end_mark_left_out():
+    source = "def beam_search(step, start, end, *_, **__):\n    return [end], 0.0"
+    assert verdict_on("beam-search", source).misconception == ""
+
+
+def test_a_table_with_a_column_too_many_is_told_which_positions_there_are():
+    source = "import torch\n\n\ndef one_hot_positions(T):\n    return torch.eye(T, T + 1)"
+    (finding,) = verdict_on("positions", source, judge.VISIBLE_SEEDS).findings
+    assert "should have 5 rows and 5 columns, but it has 5 and 6." in finding.message
+    assert "the last one is position T - 1" in finding.hint
+
+
+def test_a_first_call_is_not_said_to_come_after_what_happens_later():
+    """The scale is wrong from the first call on: before reset(), or a change of parameters."""
+    answer = next(
+        s for s in switched("cached-self-attention") if s.mistakes == {"scale-of-model-size"}
+    )
+    found = verdict_on("cached-self-attention", answer.source).findings
+    told = {f.message.split(": ", 1)[1] for f in found if f.message.startswith("Call 1")}
+    assert told == {"the output is not that of causal self-attention."}
+
+
 def test_shares_near_a_known_mistake_get_no_name():
     source = edited("sample-next", "logits / temperature", "logits / temperature**1.5")
     verdict = verdict_on("sample-next", source)

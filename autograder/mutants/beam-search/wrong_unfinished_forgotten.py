@@ -1,4 +1,4 @@
-# misconception: none
+# misconception: unfinished-forgotten
 import torch
 
 

@@ -156,7 +156,13 @@ def tokens_of(e: Evidence, label: str) -> list[int]:
     if "out0" not in reply.arrays:
         raise Wrong(f"The tokens should be a list of numbers, but are {reply.notes.get('out0')}.")
     array = reply.arrays["out0"]
-    if array.ndim != 1 or array.size == 0:
+    if array.size == 0:
+        raise Wrong(
+            f"No tokens are returned with max_length = {max_length}.",
+            "The best sequence may have no end mark: at max_length, prefixes that have not ended "
+            "count too.",
+        )
+    if array.ndim != 1:
         raise Wrong(f"The tokens should be one list, but have the shape {list(array.shape)}.")
     if not np.isfinite(array).all() or (array != np.round(array)).any():
         raise Wrong("The tokens should be whole numbers.")
@@ -204,9 +210,14 @@ def sequences_are_whole(e: Evidence) -> None:
         if len(tokens) > max_length:
             raise Wrong(f"A sequence has {len(tokens)} tokens, but max_length is {max_length}.")
         if len(tokens) < max_length and tokens[-1] != END:
+            kept = any(tokens_of(e, other)[-1] == END for other in SIZES)
             raise Wrong(
-                "A sequence stops before max_length without the end mark.",
-                "Keep `end` as the last token of a finished sequence.",
+                f"A sequence stops after {len(tokens)} tokens without the end mark, but max_length is "
+                f"{max_length}.",
+                "max_length counts the tokens after `start`. How many steps does your loop take, and "
+                "does anything stop it early?"
+                if kept
+                else "Keep `end` as the last token of a finished sequence.",
             )
 
 
@@ -348,8 +359,24 @@ def _start_included(e: Evidence) -> bool:
 
 def _end_left_out(e: Evidence) -> bool:
     found = {label: tokens_of(e, label) for label in WIDE | NARROW}
-    cut_short = any(len(tokens) < SIZES[label][2] for label, tokens in found.items())
+    cut_short = any(
+        len(tokens) < SIZES[label][2] and END not in tokens for label, tokens in found.items()
+    )
     return cut_short and all(END not in tokens or tokens == [END] for tokens in found.values())
+
+
+def _unfinished_forgotten(e: Evidence) -> bool:
+    """Where the best sequence has no end mark: an error, nothing, or one that has; else right."""
+    for label in SIZES:
+        ends = all(tokens[-1] == END for tokens in accepted_of(e, label))
+        nothing = e.failed(label) or e.reply(label).arrays["out0"].size == 0
+        if (nothing and ends) or (label == "never ends" and not nothing):
+            return False
+        if not nothing:
+            tokens = tokens_of(e, label)
+            if tokens[-1] != END or (ends and tokens not in accepted_of(e, label)):
+                return False
+    return True
 
 
 def _one_by_one(e: Evidence) -> bool:
@@ -397,6 +424,13 @@ exercise = Check(
             "The end mark is missing from the tokens that you return, and from their length.",
             "Keep it: it was chosen like any other word, and its log-probability counts.",
             _end_left_out,
+        ),
+        Misconception(
+            "unfinished-forgotten",
+            "Only sequences that have ended are considered. If none has ended by max_length, nothing "
+            "is left.",
+            "After the last step, prefixes that have not ended count too.",
+            _unfinished_forgotten,
         ),
         Misconception(
             "goes-on-after-the-end",

@@ -23,6 +23,14 @@ def read_one_hot(e: Evidence, label: str) -> list[np.ndarray]:
     array = e.reply(label).arrays.get("out0")
     if array is not None and array.shape == (T, T) and array.dtype.kind in "iub":
         return [array.astype(float)]
+    if array is not None and array.ndim == 2 and array.shape != (T, T):
+        rows, columns = array.shape
+        raise Wrong(
+            f"For T = {T}, the table should have {T} rows and {T} columns, but it has {rows} and "
+            f"{columns}.",
+            "There is a row for each of the T positions, and the last one is position T - 1: which "
+            "columns do you need?",
+        )
     return e.outputs(label, (T, T))
 
 
