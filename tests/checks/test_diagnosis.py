@@ -120,6 +120,21 @@ def test_a_first_call_is_not_said_to_come_after_what_happens_later():
     assert told == {"the output is not that of causal self-attention."}
 
 
+@pytest.mark.parametrize(
+    "shift, named",
+    [
+        ("target = target[:, :-1]", "target-cut"),
+        ("target = target[:, 1:]", "target-cut"),
+        ("target = nn.functional.pad(target, (1, -1))", "target-shifted"),
+        ("target = nn.functional.pad(target, (1, -1), value=2)", "target-shifted"),
+        ("target = target.roll(1, dims=1)", ""),  # position 0 reads the last word
+    ],
+)
+def test_a_shift_inside_the_model_is_named(shift, named):
+    source = edited("transformer", "T = target.shape[1]", f"{shift}; T = target.shape[1]")
+    assert verdict_on("transformer", source).misconception == named
+
+
 def test_shares_near_a_known_mistake_get_no_name():
     source = edited("sample-next", "logits / temperature", "logits / temperature**1.5")
     verdict = verdict_on("sample-next", source)

@@ -170,6 +170,28 @@ def too_long_refused(e: Evidence) -> None:
         refused(e, label, "A {} of {} words for {} positions".format(name, *sizes), sizes)
 
 
+# ---- a shift inside the model -----------------------------------------------------
+
+SHIFT = (
+    "The model reads the target words it is given, one position each. The shift belongs outside: "
+    "training passes the target moved by one step, and compares with the target itself."
+)
+
+
+def one_row_fewer(e: Evidence) -> bool:
+    for label in ("main", "before", "padded"):
+        B, _, T, *_, targets, _ = SIZES[label]
+        if e.reply(label).arrays["out0"].shape != (B, T - 1, targets):
+            return False
+    return True
+
+
+def own_word_unread(e: Evidence) -> bool:
+    """Words change from position 2 on, and the logits only from position 3 on."""
+    one, other = read(e, "main")[0], read(e, "later words")[0]
+    return not differ(one[:, :3], other[:, :3], 1e-6) and differ(one[:, 3], other[:, 3], 1e-4)
+
+
 exercise = Check(
     id="transformer",
     asks=asks,
@@ -198,6 +220,19 @@ exercise = Check(
     ),
     misconceptions=(
         dropout_in_evaluation("evaluated"),
+        Misconception(
+            "target-cut",
+            "There is one row of logits fewer than there are target words.",
+            SHIFT,
+            one_row_fewer,
+        ),
+        Misconception(
+            "target-shifted",
+            "The logits of a position depend only on the target words before it, not on the word at "
+            "that position: your model shifts them by one step.",
+            SHIFT,
+            own_word_unread,
+        ),
         Misconception(
             "no-causal-mask",
             "The decoder has no causal mask: it sees the words it should predict.",
