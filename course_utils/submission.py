@@ -108,7 +108,18 @@ def _given_a_value(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
         targets = [node.target]
     for target in targets:
-        yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+        yield from _changed(target)
+
+
+def _changed(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment to `target` changes: in `a[i] = 1` that is a, not i."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Subscript | ast.Attribute | ast.Starred):
+        yield from _changed(target.value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from _changed(part)
 
 
 def answer_cell(exercise: Exercise, history: list[str]) -> int | None:
@@ -165,6 +176,16 @@ def problems(notebook: str, file: SavedFile, history: list[str]) -> list[str]:
             )
         if exercise.checked:
             found += _problems_of_code(exercise, source, history)
+    empty = [
+        f"“{exercise.title}”"
+        for exercise in register.exercises(notebook)
+        if not exercise.checked and written_state(exercise.id, file) == "to do"
+    ]
+    if empty:
+        found.append(
+            f"In the saved file nothing is written yet for {', '.join(empty)}. If you have written "
+            "an answer, save the notebook (Ctrl+S) and run this cell again."
+        )
     return found
 
 
@@ -172,8 +193,8 @@ def _problems_of_code(exercise: Exercise, source: str | None, history: list[str]
     number = answer_cell(exercise, history)
     if source is not None and number is not None and history[number].strip() != source.strip():
         yield (
-            f"The saved {exercise.title} is not what you ran last, in cell [{number}]. Save the notebook "
-            "(Ctrl+S). If the saved version is the newer one, run its cell again."
+            f"The saved answer to “{exercise.title}” is not what you ran last, in cell [{number}]. Save "
+            "the notebook (Ctrl+S). If the saved version is the newer one, run its cell again."
         )
     for sentence in overwritten(exercise, history):
         yield f"{exercise.title}: {sentence}"
@@ -234,7 +255,8 @@ def _as_text(title, rows, closing, lists) -> str:
     lines = [title]
     for exercise, state, points in rows:
         mark = MARKS.get(state, "✗")
-        lines.append(f"  {mark} {exercise.title}: {state} ({points} of {exercise.points:g})")
+        of = f" of {exercise.points:g}" if exercise.checked else f", worth {exercise.points:g}"
+        lines.append(f"  {mark} {exercise.title}: {state} ({points}{of})")
     lines += [f"  ! {problem}" for problem in closing] or [f"  {IN_ORDER}"]
     for name, questions in lists:
         if questions:

@@ -61,6 +61,13 @@ def test_names_inside_functions_are_not_the_answers():
     assert list(submission.overwritten(NUMBERS, history)) == []
 
 
+def test_a_name_that_only_finds_a_place_is_not_overwritten():
+    history = ["", "Q = P = Z = 1", "table[P] = 2\nnames = [Q for Q in names]", "first, *rest = Z"]
+    assert list(submission.overwritten(NUMBERS, history)) == []
+    (sentence,) = submission.overwritten(NUMBERS, [*history, "(x, P[0]) = 1, 2"])
+    assert sentence.startswith("Cell [4] gave `P` another value")
+
+
 def test_a_failing_check_says_what_was_overwritten(capsys):
     namespace: dict = {"check": notebook.check, "In": ["", ANSWER, "weighted_average = 3"]}
     exec("weighted_average = 3\ncheck('weighted-average')", namespace)
@@ -93,6 +100,20 @@ def test_where_the_file_can_not_be_read_it_is_not_called_in_order():
     html, text = submission.table("00_start_here", _verdicts("00_start_here"), file, [])
     assert "cannot be read from here (Colab did not answer)" in text and "in order" not in text
     assert "cannot be read from here (Colab did not answer)" in html
+
+
+@pytest.mark.parametrize(
+    "text, in_order", [("*Write your answer here.*", False), ("It is so.", True)]
+)
+def test_a_file_without_its_written_answers_is_not_called_in_order(text, in_order):
+    entry = register.exercise("what-rnns-store")
+    exercises = register.exercises(entry.notebook)
+    cells = {e.id.replace("-", "_"): "x = 1" if e.checked else "It is so." for e in exercises}
+    cells["what_rnns_store"] = text
+    file = SavedFile(saved(**cells).content, f"{entry.notebook}.ipynb")
+    _, page = submission.table(entry.notebook, _verdicts(entry.notebook), file, [""])
+    assert (submission.IN_ORDER in page) == in_order
+    assert (f"nothing is written yet for “{entry.title}”." in page) != in_order
 
 
 def test_a_file_in_order_is_called_so():
