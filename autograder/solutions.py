@@ -1,6 +1,10 @@
 """The instructor's own answers, taken from the sources: what tests and benchmarks run."""
 
+import functools
 import re
+from pathlib import Path
+
+from nbformat import NotebookNode
 
 from autograder import build
 from course_utils import register
@@ -11,7 +15,7 @@ INSIDE = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n?", re.M)
 def solution_source(exercise_id: str) -> str:
     """The text of the solution cell of an exercise, without its marks."""
     notebook = register.exercise(exercise_id).notebook
-    for cell in build.read_source(build.SOURCES / f"{notebook}.py").cells:
+    for cell in _cells(notebook):
         if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise_id:
             return INSIDE.sub("", cell.source)
     raise build.BuildError(f"{notebook}.py has no cell called {exercise_id!r}.")
@@ -19,10 +23,21 @@ def solution_source(exercise_id: str) -> str:
 
 def setup_source(notebook: str) -> str:
     """The cells of a notebook that answers need: imports and what is given."""
-    cells = build.read_source(build.SOURCES / f"{notebook}.py").cells
-    return "\n\n".join(
-        c.source for c in cells if c.cell_type == "code" and "setup" in c.metadata.get("tags", [])
-    )
+    setup = (c for c in _cells(notebook) if "setup" in c.metadata.get("tags", []))
+    return "\n\n".join(cell.source for cell in setup if cell.cell_type == "code")
+
+
+def _cells(notebook: str) -> list[NotebookNode]:
+    path = build.SOURCES / f"{notebook}.py"
+    if register.used() is not None:  # a class's choices change what a source gives
+        return build.read_source(path).cells
+    return _read(path, path.read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=32)
+def _read(path: Path, text: str) -> list[NotebookNode]:
+    """A source is read once in a process, as long as its text stays the same."""
+    return build.read_source(path).cells
 
 
 def solution(exercise_id: str, name: str | None = None):

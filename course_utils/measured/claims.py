@@ -8,6 +8,7 @@ claim's table and the rows that count, so no figure is written by hand. A figure
 from __future__ import annotations
 
 import csv
+import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +95,12 @@ class Claim:
 
 def load_claims(path: Path = REGISTER) -> dict[str, Claim]:
     """All entries, by name."""
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: Claim(name=name, **entry) for name, entry in entries.items()}
+    return _claims(path.read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=4)
+def _claims(text: str) -> dict[str, Claim]:
+    return {name: Claim(name=name, **entry) for name, entry in tomllib.loads(text).items()}
 
 
 def figure(reference: str) -> str:
