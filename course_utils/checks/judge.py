@@ -234,7 +234,8 @@ class Evidence:
         if not np.isfinite(array).all():
             raise Wrong(
                 f"{which} holds values that are not finite (NaN or infinity).",
-                "A division by zero, a log of zero, or exp of a large number?",
+                "Look for a division by zero, a log of zero, exp of a large number, a row that is masked "
+                "throughout, or a mask times infinity: 0 times infinity is NaN.",
             )
         return array
 

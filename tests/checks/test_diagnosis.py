@@ -110,6 +110,18 @@ def test_a_table_with_a_column_too_many_is_told_which_positions_there_are():
     assert "the last one is position T - 1" in finding.hint
 
 
+def test_a_mask_times_infinity_is_among_the_reasons_for_not_a_number():
+    """It has no name here: a mask that hides whole rows gives the same."""
+    source = (MUTANTS / "cached-self-attention" / "right_concatenate.py").read_text(
+        encoding="utf-8"
+    )
+    filled = 'scores.masked_fill(future, float("-inf"))'
+    assert filled in source
+    source = source.replace(filled, '(scores + future * float("-inf"))')
+    verdict = verdict_on("cached-self-attention", source)
+    assert verdict.misconception == "" and "0 times infinity is NaN" in verdict.findings[0].hint
+
+
 def test_a_first_call_is_not_said_to_come_after_what_happens_later():
     """The scale is wrong from the first call on: before reset(), or a change of parameters."""
     answer = next(
