@@ -59,6 +59,8 @@ def typed_exercise(
     def holds(name: str):
         def check(e: Evidence) -> None:
             expected = right(e, question)[name]
+            if rows is not None:
+                left_out(e, name, expected, rows)
             got = so_far(e, name, expected)
             problem = (
                 what_is_missing(expected, got, tolerance, rows)
@@ -96,6 +98,18 @@ def so_far(e: Evidence, name: str, expected: np.ndarray) -> np.ndarray:
     """What the student typed under this name, NaN where a place is still empty."""
     gaps = _with_gaps(e, name, expected)
     return typed(e, name) if gaps is None or np.isnan(gaps).all() else gaps
+
+
+def left_out(e: Evidence, name: str, expected: np.ndarray, wanted: int) -> None:
+    """Where some rows are enough: a table without any, or without places for the others."""
+    gaps, whole = _with_gaps(e, name, expected), e.reply(label_of(e)).arrays.get(name)
+    if gaps is not None and np.isnan(gaps).all():
+        raise Wrong(f"`{name}` is still empty: fill in {wanted} rows.")
+    if whole is not None and whole.ndim == 2 and len(whole) < len(expected):
+        raise Wrong(
+            f"`{name}` should keep its {len(expected)} rows, but it has {len(whole)}. Leave the dots "
+            "in those that you don't need."
+        )
 
 
 def what_is_missing(

@@ -87,6 +87,7 @@ ONE_VECTOR = "scores = {}\nprobabilities = [...] * 4\noutput = [...] * 3"
         ("P[:2] = [[0, 0.597, 0.015, 0], [0, 0.001, 0, 0.002]]", "P", "It is transposed"),
         ("Q[1] = [1.25, ...]", "Q", "`Q`: row 1 is right so far. Fill in 1 more row."),
         ("Q[:2] = [[-2.25, ...], [..., 2]]", "Q", "`Q`: right so far. Fill in 2 rows."),
+        ("Q = Q[:2]", "Q", "`Q` should keep its 4 rows, but it has 2. Leave the dots"),
     ],
 )
 def test_two_rows_with_dots_elsewhere_are_read_like_a_whole_table(changed, array, said):
@@ -98,9 +99,17 @@ def test_two_rows_with_dots_elsewhere_are_read_like_a_whole_table(changed, array
     assert "empty" not in message, "two rows are enough"
 
 
-def test_two_right_rows_are_enough():
+def test_an_empty_table_is_asked_for_two_rows_not_for_all_its_places():
     namespace: dict = {}
-    exec(TWO_ROWS, namespace)
+    exec(f"{TWO_ROWS}\nZ = [[..., ...]] * 4", namespace)
+    verdict = judge_here(judge.make_plan("self-attention-numbers"), namespace)
+    assert verdict.findings[-1].message == "`Z` is still empty: fill in 2 rows."
+
+
+@pytest.mark.parametrize("form", ["{}", "tuple({})", "tuple(map(tuple, {}))"])
+def test_two_right_rows_are_enough(form):
+    namespace: dict = {}
+    exec(TWO_ROWS + "".join(f"\n{n} = {form.format(n)}" for n in "QPZ"), namespace)
     assert judge_here(judge.make_plan("self-attention-numbers"), namespace).passed
 
 

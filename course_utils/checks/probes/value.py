@@ -45,7 +45,7 @@ def _read(namespace: dict, name: str, arrays: dict, notes: dict) -> None:
 
 
 def _read_rows(value, name: str, arrays: dict) -> None:
-    if isinstance(value, list) and len(value) <= MOST_ROWS and _has_empty_place(value):
+    if isinstance(value, list | tuple) and len(value) <= MOST_ROWS and _has_empty_place(value):
         is_table = any(isinstance(row, list | tuple) for row in value)
         with contextlib.suppress(TypeError, ValueError):
             rows = [
