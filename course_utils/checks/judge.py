@@ -396,15 +396,21 @@ def _stored_predictions(exercise_id: str) -> dict[tuple[int, str], dict[Mistakes
 
 def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
     """Draw the questions of an exercise. `student` matters where each has their own numbers."""
-    whose = student if student is not None and is_personal(exercise_id) else None
-    return _plan(exercise_id, tuple(int(s) for s in seeds), whose)
+    drawn_with = tuple(int(s) for s in seeds)
+    if student is not None and is_personal(exercise_id):
+        # whose numbers are asked about is the course's choice, which may change
+        return _drawn(exercise_id, drawn_with, student=student)
+    return _plan(exercise_id, drawn_with)
 
 
 @lru_cache(maxsize=PLANS)
-def _plan(exercise_id: str, seeds: tuple[int, ...], student: str | None) -> Plan:
+def _plan(exercise_id: str, seeds: tuple[int, ...]) -> Plan:
     """Drawn once: some questions are drawn until they tell answers apart."""
+    return _drawn(exercise_id, seeds)
+
+
+def _drawn(exercise_id: str, seeds: tuple[int, ...], **extra: str) -> Plan:
     exercise = load(exercise_id)
-    extra = {} if student is None else {"student": student}
     asks = tuple(tuple(exercise.asks(np.random.default_rng(s), **extra)) for s in seeds)
     return Plan(exercise_id, seeds, asks)
 
