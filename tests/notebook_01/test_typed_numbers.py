@@ -138,7 +138,7 @@ def test_one_row_is_not_enough_and_a_third_must_be_right_too():
     found = verdict("self-attention-numbers", three)
     assert [finding.passed for finding in found.findings] == [True, True, False]
     nothing = verdict("self-attention-numbers", some_rows("self-attention"))
-    assert nothing.points == 0 and "empty places" in nothing.findings[0].message
+    assert nothing.points == 0 and "still empty: fill in 2 rows" in nothing.findings[0].message
 
 
 def test_a_slip_in_two_rows_is_named():
