@@ -46,13 +46,15 @@ RECIPES = {
         smoothing=0.1,
         sizes=Sizes(256, 8, 2, 512, 0.1, LONGEST),
     ),
+    # Small steps, and the mean of the weights over the last of them.
     "full": Recipe(
-        epochs=12,
+        epochs=13,
         lr=1e-3,
-        batch_size=1500,
+        batch_size=1000,
         rising_steps=600,
         smoothing=0.1,
-        sizes=Sizes(256, 8, 3, 512, 0.2, LONGEST),
+        average=500,
+        sizes=Sizes(256, 4, 3, 512, 0.25, LONGEST),
     ),
 }
 
