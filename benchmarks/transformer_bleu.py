@@ -49,7 +49,7 @@ BEAM = 5
 
 
 def beam_translate(model, data) -> list[list[str]]:
-    """Translate the test set with the beam search of notebook 04, a sentence at a time."""
+    """Translate the test set with the beam search of notebook 04, one sentence at a time."""
     search, found = solution("beam-search"), []
     for example in data.test:
         source = torch.tensor([example.source[:LONGEST]])
@@ -60,7 +60,7 @@ def beam_translate(model, data) -> list[list[str]]:
 
 
 def train(model, data, recipe, seed: int, path: Path) -> tuple[History, float]:
-    """Train, or go on with a run that was cut off; also the CPU minutes of all its parts."""
+    """Train, or resume an interrupted run; also returns the CPU minutes of all its parts."""
     used = path.with_suffix(".cpu.txt")
     before = float(used.read_text()) if path.exists() and used.exists() else 0.0
     cpu = time.process_time()
@@ -74,7 +74,7 @@ def train(model, data, recipe, seed: int, path: Path) -> tuple[History, float]:
 
 
 def measure(budget: str, seed: int, data, corpus_name: str) -> tuple[list[Result], list]:
-    """Train one model (or go on with it) and score it on the test set."""
+    """Train one model (or resume it) and score it on the test set."""
     recipe = RECIPES[budget]
     seed_everything(seed)
     model = make_transformer(solution("transformer"), data, recipe.sizes)
