@@ -108,7 +108,7 @@ def bring_own_parts(path: Path) -> list[str]:
             continue
         names = re.findall(r'"(\w+)"', call.group(1))
         sources = [solutions.solution_source(own.PARTS[name].exercise) for name in names]
-        cell.source = cell.source.replace("# Paste here.", "\n\n".join(sources))
+        cell.source = cell.source.replace(call.group(), "\n\n".join([*sources, call.group()]))
         brought += names
     nbformat.write(notebook, path)
     return brought

@@ -66,7 +66,7 @@ def test_what_the_machine_killed_is_tried_again(box, monkeypatch):
 def test_what_the_machine_killed_twice_is_the_boxes_fault_and_never_the_students(box, monkeypatch):
     kill_first(monkeypatch, 2)
     outcome = box.run(Job(("import time\ntime.sleep(5)",), REQUEST))
-    assert outcome.status == "refused" and "the machine's doing" in outcome.message
+    assert outcome.status == "refused" and "The machine caused this" in outcome.message
 
 
 @needs_box

@@ -428,4 +428,4 @@ def test_a_record_that_was_cut_off_is_named_once_with_what_to_do(course, caplog)
     said = CliRunner().invoke(main, ["report", "--course", str(course)])
     assert said.exit_code == 0, repr(said.exception)
     (sentence,) = caplog.messages
-    assert str(path) in sentence and "graded again" in sentence
+    assert str(path) in sentence and "Grade the submission again" in sentence

@@ -101,5 +101,5 @@ def test_a_source_that_shows_a_retired_exercise_is_refused(tmp_path):
     header = f'# %% nbgrader={{"grade_id": "{RETIRED}", "solution": true}}'
     path = tmp_path / f"{NAME}.py"
     path.write_text(f"{text}\n{header}\n{STUB}\n", encoding="utf-8")
-    with pytest.raises(build.BuildError, match="two-heads-numbers is retired"):
+    with pytest.raises(build.BuildError, match="the register has two-heads-numbers as retired"):
         build.read_source(path)
