@@ -180,12 +180,14 @@ def test_the_reading_room_has_no_network_and_no_files_of_others(tmp_path):
 
 
 ENDLESS = """
-import sys
+import signal, sys
 from pathlib import Path
 from autograder.box import Limits
 from autograder.whole_class.grade_class import Options, grade_class
 limits = Limits(wall_seconds=900, together_seconds=900)
 tell = lambda progress: print(progress.student, flush=True)
+# Started in the background, as a test may be, Python would ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 options = Options({assignment!r}, (Path({folder!r}),), Path({course!r}), jobs=2, limits=limits)
 try:
     grade_class(options, tell)
