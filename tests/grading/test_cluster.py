@@ -26,6 +26,7 @@ needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
 @needs_box
 @pytest.mark.box
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_worker_costs_only_time_and_the_grades_are_the_same(tmp_path):
     from distributed import LocalCluster
 

@@ -41,13 +41,14 @@ def resolve(version: str, system: str) -> list[str]:
 @pytest.mark.parametrize(
     ("version", "system"),
     [
-        ("3.11.0", "x86_64-unknown-linux-gnu"),
+        pytest.param("3.11.0", "x86_64-unknown-linux-gnu", marks=pytest.mark.thorough),
         ("3.11.2", "x86_64-unknown-linux-gnu"),  # Debian 12
         ("3.12.3", "x86_64-unknown-linux-gnu"),  # Ubuntu 24.04
         ("3.13.5", "x86_64-unknown-linux-gnu"),  # Debian 13
-        ("3.14.0", "x86_64-unknown-linux-gnu"),  # the newest that PyTorch has packages for
-        ("3.13.5", "aarch64-apple-darwin"),
-        ("3.13.5", "x86_64-pc-windows-msvc"),
+        # the newest that PyTorch has packages for
+        pytest.param("3.14.0", "x86_64-unknown-linux-gnu", marks=pytest.mark.thorough),
+        pytest.param("3.13.5", "aarch64-apple-darwin", marks=pytest.mark.thorough),
+        pytest.param("3.13.5", "x86_64-pc-windows-msvc", marks=pytest.mark.thorough),
     ],
 )
 def test_the_pins_resolve_to_built_packages_without_installing(version, system):
