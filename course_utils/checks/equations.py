@@ -14,13 +14,13 @@ def remembered(function: Callable, keep: int = REMEMBERED) -> Callable:
     """Compute once for the same arrays: a whole class is judged on one set of questions.
 
     Arrays are the same when they are the same object; they are kept, so that none takes the
-    place of another.
+    place of another. Sets of mistakes are the same when they are equal.
     """
     kept: OrderedDict = OrderedDict()
     lock = threading.Lock()  # a class is judged by several threads
 
     def once(*arrays):
-        key = tuple(map(id, arrays))
+        key = tuple(a if isinstance(a, frozenset) else id(a) for a in arrays)
         with lock:
             found = kept.get(key)
         if found is None:

@@ -2,10 +2,13 @@
 
 import linecache
 
+import numpy as np
 import pytest
+import torch
 
 from course_utils import notebook, register
 from course_utils.checks import crashes, judge, panel
+from course_utils.checks.probes import call
 
 SIZES = {"B": 4, "T": 7, "D": 3, "S": 5}
 CRASHES = """
@@ -129,3 +132,18 @@ def test_arguments_of_a_constructor_are_sizes_too():
         "enc_hid_dim": 2,
         "kq_dim": 5,
     }
+
+
+def test_gradients_of_a_result_without_values_are_not_asked_for():
+    class OnNoDevice(torch.nn.Module):
+        def forward(self, query):
+            return query.to("meta")
+
+    options = {
+        "target": "Answer",
+        "init": [],
+        "args": [np.ones((2, 3))],
+        "upstream": [np.ones((2, 3))],
+    }
+    reply = call.run({"Answer": OnNoDevice}, options)
+    assert reply.notes["gradient_error"] == "The result is on the device meta."

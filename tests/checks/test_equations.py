@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from course_utils.checks.equations import softmax, softmax_gradient, weighted_sum
+from course_utils.checks.equations import (
+    remembered,
+    softmax,
+    softmax_gradient,
+    weighted_sum,
+)
 from course_utils.checks.exercises import dot_prod_attention as dot_prod
 from course_utils.checks.exercises import single_query_attention as single
 
@@ -98,3 +103,14 @@ def test_no_question_saturates_the_softmax():
                 a, K = ask.options["fill"]["constant"], ask.options["init"][2]
                 scores = a * a * np.sqrt(K) * hidden.sum(1)[:, None] * states.sum(2).T
                 assert np.median(single.softmax_rows(scores).max(-1)) < 0.9
+
+
+def test_what_equal_sets_of_mistakes_give_is_computed_once():
+    asked = []
+    once = remembered(lambda ask, mistakes: asked.append((ask, mistakes)) or len(asked))
+    question = np.zeros(2)
+    one, same = frozenset(["no-scale"]) | {"tanh"}, frozenset(["tanh", "no-scale"])
+    assert one is not same
+    assert once(question, one) == once(question, same) == 1
+    assert once(question, frozenset(["no-scale"])) == 2
+    assert once(np.zeros(2), one) == 3  # another question, though its numbers are equal

@@ -167,6 +167,10 @@ def _gradients(target, options: dict, precision, arrays: dict, notes: dict) -> N
     try:
         result = target(*arguments, **named)
         parts = list(result) if isinstance(result, tuple | list) else [result]
+        for part in parts:
+            if isinstance(part, torch.Tensor) and part.device.type != "cpu":
+                # One product with a tensor without values imports PyTorch's compiler: 3 s.
+                raise RuntimeError(f"The result is on the device {part.device}.")
         total = sum(
             (part * torch.from_numpy(flow).to(precision)).sum()
             for part, flow in zip(parts, options["upstream"])
