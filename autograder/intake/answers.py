@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 
 from nbformat import NotebookNode
 
 from autograder.intake.cells import Cell, tidy
-from autograder.intake.code import kind_of, new_statements, read_code, rename_in
+from autograder.intake.code import (
+    callable_from,
+    kind_of,
+    new_statements,
+    read_code,
+    rename_in,
+    without_definitions,
+)
 from autograder.intake.places import (
     Loose,
     Place,
@@ -21,17 +29,40 @@ from autograder.intake.saved import pictures
 
 
 def loose_code(work: Work) -> list[Loose]:
-    """The student's own code: cells they added, and what they added to given cells."""
+    """Code outside the answer cells that answers may use.
+
+    These are the cells that a student added, what they added to given cells, and the functions that
+    given cells define: the notebook's check finds those too. A part that a student brought from an
+    earlier notebook is left out, because checks use the course's own instead.
+    """
     found = []
+    brought = _brought(work)
     for cell in work.document.cells:
         place = work.release.places[work.owner[cell.index]] if cell.index in work.owner else None
+        useful, given = "", False
         if place is None and cell.text and (cell.kind == "code" or _looks_like_code(cell)):
-            found.append(Loose(cell.index, cell.source, cell))
-        elif place is not None and place.role == "given" and cell.text != place.text:
-            added = new_statements(cell.source, place.text) if cell.kind == "code" else ""
-            if added and place.kind == "code":
-                found.append(Loose(cell.index, added, cell))
+            useful = cell.source
+        elif place is not None and place.role == "given" and place.kind == cell.kind == "code":
+            given = cell.text == place.text
+            if not _is_run(place):
+                useful = callable_from(cell.source, place.text)
+            elif not given:
+                useful = new_statements(cell.source, place.text)
+        if brought:
+            useful = without_definitions(useful, brought)
+        if useful:
+            found.append(Loose(cell.index, useful, cell, given))
     return found
+
+
+def _brought(work: Work) -> frozenset[str]:
+    """The parts that students may bring into this notebook."""
+    calls = (c.source for c in work.release.notebook.cells if "bring_your_own(" in c.source)
+    return frozenset(name for source in calls for name in re.findall(r'"(\w+)"', source))
+
+
+def _is_run(place: Place) -> bool:
+    return "setup" in place.cell.metadata.get("tags", [])
 
 
 def _looks_like_code(cell: Cell) -> bool:
@@ -59,7 +90,7 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
             f"{place.name}: its nbgrader metadata was changed; the release's is used."
         )
     wanted = place.own
-    elsewhere = [part for part in loose if part.reading.defines & wanted]
+    elsewhere = [part for part in loose if part.reading.defines & wanted and not part.given]
     parts = [(cell.index, cell.source) for cell in different]
     if len(different) > 1:
         if _complete_each_other(different, wanted):

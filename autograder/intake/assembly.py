@@ -85,8 +85,8 @@ def _carried(
             before[place.index], after[place.index] = _needed_by(
                 place, source, helpers, by_name, done
             )
-    if done:
-        kept = numbers([done[index] for index in sorted(done)])
+    if changed := [done[index] for index in sorted(done) if not done[index].given]:
+        kept = numbers(changed)
         work.repairs.append(f"The student's own cells that answers use were kept: cell {kept}.")
     return list(done.values()), before, after
 

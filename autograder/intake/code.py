@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -100,6 +101,40 @@ def is_helper(node: ast.stmt) -> bool:
 
 def new_statements(source: str, release: str) -> str:
     """The helper statements of a changed cell that the release's cell doesn't have."""
+    return _kept(source, release, lambda node: False)
+
+
+def callable_from(source: str, release: str) -> str:
+    """What an answer may use of a given cell that is never run: its functions, classes and imports.
+
+    Parts of the course are left out, because the setup cells import those that answers may use.
+    """
+    return _kept(source, release, _is_callable)
+
+
+def without_definitions(source: str, names: frozenset[str]) -> str:
+    """The code without the statements that define these names."""
+    mine = parse(source)
+    if mine is None or not any(_defined(node) & names for node in mine.body):
+        return source
+    lines = without_magics(source).split("\n")
+    return "\n".join(_segment(lines, node) for node in mine.body if not _defined(node) & names)
+
+
+def _is_callable(node: ast.stmt) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return True
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        modules = [node.module or ""]
+    else:
+        return False
+    return not {module.split(".")[0] for module in modules} & {"course_utils", "IPython"}
+
+
+def _kept(source: str, release: str, wanted: Callable[[ast.stmt], bool]) -> str:
+    """The statements of a given cell that are wanted, and the helpers that the release lacks."""
     mine = parse(source)
     known = _statements(release)
     if mine is None or known is None:
@@ -110,7 +145,8 @@ def new_statements(source: str, release: str) -> str:
         _segment(lines, node)
         for node in mine.body
         if not isinstance(node, ast.Expr)
-        if is_helper(node) and not _defined(node) & taken and _dumped(node) not in texts
+        if wanted(node)
+        or (is_helper(node) and not _defined(node) & taken and _dumped(node) not in texts)
     ]
     return "\n".join(kept)
 

@@ -93,11 +93,12 @@ class Work:
 
 @dataclass(frozen=True)
 class Loose:
-    """Code outside the answer cells: a cell that the student added, or an addition to a given one."""
+    """Code outside the answer cells: a cell that the student added, or part of a given one."""
 
     index: int
     source: str
     cell: Cell
+    given: bool = False  # from a given cell that the student has not changed
 
     @cached_property
     def reading(self) -> Reading:

@@ -1,6 +1,7 @@
 """Every way of damaging a notebook leaves the answers found, and told about."""
 
 import base64
+import copy
 import random
 
 import nbformat
@@ -10,8 +11,12 @@ from hypothesis import strategies as st
 from nbgrader.utils import determine_grade
 
 from autograder.grading.releases import release_notebook
+from autograder.grading.what_to_run import cells_to_run
 from autograder.intake import places, rebuild
 from autograder.intake.cells import read_document
+from autograder.solutions import solution_source
+from course_utils.checks import judge
+from course_utils.notebook import judge_here
 from tests.intake import handed_in
 from tests.intake.handed_in import CASES, UNREADABLE, cell_of, make_release, solved, to_bytes
 
@@ -279,3 +284,55 @@ def test_patience_that_ends_is_told_once():
 def test_changed_text_is_alike_and_scrambled_letters_are_not(changed, alike):
     text = "Write `attend`, which looks at every state."
     assert (places.likeness_of(changed, text) > 0.6) is alike
+
+
+def points_after_grading(name: str, exercise: str, changed: dict[str, str], *added: str) -> float:
+    """What the graded cells earn, when cells that contain a text were replaced and others added."""
+    notebook = copy.deepcopy(release_notebook(name))
+    for text, source in changed.items():
+        (cell,) = [c for c in notebook.cells if c.cell_type == "code" and text in c.source]
+        cell.source = source
+    notebook.cells[3:3] = [nbformat.v4.new_code_cell(source) for source in added]
+    rebuilt = rebuild(to_bytes(notebook), release_notebook(name))
+    names = {"__name__": "__main__"}
+    for cell in cells_to_run(rebuilt.notebook):
+        if not cell.answer or cell.answer == exercise:
+            exec(compile(cell.source, name, "exec"), names)
+    return judge_here(judge.make_plan(exercise, judge.VISIBLE_SEEDS[:1]), names).points
+
+
+STEPS = """
+class DotProdAttention(nn.Module):
+    def __init__(self, hidden_size):
+        super().__init__()
+        self.join = nn.Linear(2 * hidden_size, hidden_size)
+
+    def forward(self, query, states):
+        context, weights = {}(query, states)
+        return torch.tanh(self.join(torch.cat([context, query], dim=-1))), weights
+"""
+IN_THREE_LINES = """
+def all_at_once(query, states):
+    weights = torch.softmax(query @ states.transpose(1, 2), dim=-1)
+    return weights @ states, weights
+
+
+print(all_at_once(queries, states)[0].shape)
+"""
+
+
+@pytest.mark.parametrize("step", ["in_a_loop", "all_at_once"])
+def test_an_answer_may_call_the_functions_of_given_cells_as_its_check_lets_it(step):
+    changed = {"class DotProdAttention": STEPS.format(step), "def all_at_once": IN_THREE_LINES}
+    assert points_after_grading("03_attention", "dot-prod-attention", changed) == 8
+
+
+@pytest.mark.parametrize("in_its_cell", [True, False])
+def test_a_wrong_part_that_was_brought_costs_nothing_when_graded(in_its_cell):
+    brought = "from torch import nn\n\n\nclass MultiHeadAttention(nn.Module):\n    pass\n"
+    call = 'bring_your_own("MultiHeadAttention", "causal_mask", "positional_encoding")'
+    changed = {"class EncoderLayer": solution_source("encoder-layer")}
+    if in_its_cell:
+        changed[call] = f"{brought}\n\n{call}"
+    added = [] if in_its_cell else [brought]
+    assert points_after_grading("06_transformer", "encoder-layer", changed, *added) == 4
