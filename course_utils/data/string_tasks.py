@@ -25,7 +25,7 @@ class Task:
 
     name      the name used in figures
     alphabet  the characters that a text may contain
-    prompts   the task tokens that a text may start with; empty if the task needs none
+    prompts   the tokens that a text may start with: they name the task; empty if the task needs none
     solve     solve(text, prompt) -> the tokens of the right answer
     place     where the prompt goes, see PLACES
     space     the share of drawn characters that are spaces
@@ -50,12 +50,12 @@ class Task:
         prompt, _, text = line.partition(" ")
         if not (prompt.startswith("<") and prompt.endswith(">")):
             raise ValueError(
-                f"{line!r} has no task token. Start it with one of {', '.join(self.prompts)}, "
+                f"{line!r} has no prompt. Start it with one of {', '.join(self.prompts)}, "
                 "then a space."
             )
         if prompt not in self.prompts:
             raise ValueError(
-                f"{prompt!r} is not a task token. The task tokens are {', '.join(self.prompts)}."
+                f"{prompt!r} is not a prompt. The prompts are {', '.join(self.prompts)}."
             )
         return self._checked(text), prompt
 

@@ -139,7 +139,7 @@ def probe_bottleneck(
 ) -> dict[str, list[float]]:
     """How well linear layers read the source from the bottleneck vector, on lines they never saw.
 
-    prompt  [one figure]  the prompt, a task token
+    prompt  [one figure]  the prompt: upper case or lower case
     letter  [length]      the t-th character, whatever its case
     case    [length]      whether the t-th character is a capital (letters only)
     """

@@ -99,9 +99,9 @@ def test_epochs_bring_new_batches_of_the_lengths_asked_for():
     [
         (change_case(), ["<U> "], "The text is empty"),
         (change_case(), ["<U>"], "The text is empty"),
-        (change_case(), [""], "has no task token"),
-        (change_case(), ["I am"], "has no task token"),
-        (change_case(), ["<X> I am"], "'<X>' is not a task token. The task tokens are <U>, <L>."),
+        (change_case(), [""], "has no prompt"),
+        (change_case(), ["I am"], "has no prompt"),
+        (change_case(), ["<X> I am"], "'<X>' is not a prompt. The prompts are <U>, <L>."),
         (change_case(), ["<U> it's 5"], "characters that the task 'change case' does not know"),
         (reverse(), ["abe"], "does not know: 'e'"),
         (reverse(), [""], "The text is empty"),
