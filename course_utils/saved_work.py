@@ -24,6 +24,10 @@ NOT_FOUND = (
     "No notebook of the course was found in {places}. Save one there, or name the folder: "
     'progress("path/to/folder").'
 )
+SAVED = (
+    "This counts what your saved notebooks contain. To count your latest work, save (Ctrl+S) and run "
+    "this cell again."
+)
 MOUNT = (
     " In Colab, your saved copies are in your Drive. Give this notebook access to it: "
     "from google.colab import drive; drive.mount('/content/drive')"
@@ -180,6 +184,7 @@ def _as_text(work: Sequence[Work]) -> str:
                 f"  {name}: {passed} done, {points} points. Left: {left}."
                 for name, passed, left, points in rows
             ),
+            SAVED,
         ]
     )
 
@@ -196,5 +201,5 @@ def _as_html(work: Sequence[Work]) -> str:
         body += f'<tr><th scope="row" style="text-align:left">{name}</th>{"".join(cells)}</tr>'
     return (
         f"<h4>{html.escape(_headline(work))}</h4>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{SAVED}</p>"
     )

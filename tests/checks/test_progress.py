@@ -49,6 +49,7 @@ def test_what_passed_what_failed_and_what_is_left_are_told_apart(tmp_path, capsy
         and "Left: everything (not started)." in said
     )
     assert said.startswith("Your course: 1 of ")
+    assert "To count your latest work, save (Ctrl+S) and run this cell again." in said
 
 
 def test_exercises_in_the_same_state_are_listed_together(tmp_path, capsys):
