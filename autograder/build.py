@@ -294,13 +294,18 @@ def without_colab() -> str:
     )
 
 
-def _badge(name: str) -> str:
+def _in_colab(name: str) -> str:
+    """The address at which Colab opens a notebook; empty if it can't."""
     if without_colab():
         return ""
     place = register.repository().removeprefix(GITHUB).removesuffix("/").removesuffix(".git")
-    target = f"https://colab.research.google.com/github/{place}/blob/main/notebooks/{name}.ipynb"
+    return f"https://colab.research.google.com/github/{place}/blob/main/notebooks/{name}.ipynb"
+
+
+def _badge(name: str) -> str:
     picture = "https://colab.research.google.com/assets/colab-badge.svg"
-    return f"[![Open this notebook in Google Colab]({picture})]({target})"
+    target = _in_colab(name)
+    return f"[![Open this notebook in Google Colab]({picture})]({target})" if target else ""
 
 
 def _setup_cell() -> NotebookNode:
@@ -344,11 +349,7 @@ def _references_cells(file: str, cells: list[NotebookNode]) -> list[NotebookNode
 def _closing_cells(entry: register.Notebook) -> list[NotebookNode]:
     order = [n for n in register.notebooks() if (SOURCES / f"{n.name}.py").exists()]
     following = [n for n in order if n.name > entry.name][:1]
-    onward = (
-        f"\n\nNext: [{following[0].name[:2]} · {following[0].title}]({following[0].name}.ipynb)."
-        if following
-        else ""
-    )
+    onward = f"\n\nNext: {_link(following[0])}." if following else ""
     text = (
         "## Ready to submit?\n\nSave the notebook, run the cell below, and read the result. "
         f"Then hand in the file `{entry.name}.ipynb` without renaming it.\n\n"
@@ -358,6 +359,13 @@ def _closing_cells(entry: register.Notebook) -> list[NotebookNode]:
     )
     code = f'from course_utils import ready_to_submit\n\nready_to_submit("{entry.name}")'
     return [new_markdown_cell(text), new_code_cell(code)]
+
+
+def _link(notebook: register.Notebook) -> str:
+    """The notebook beside this one, and in Colab, where a copy in Drive has no neighbours."""
+    target = _in_colab(notebook.name)
+    beside = f"[{notebook.name[:2]} · {notebook.title}]({notebook.name}.ipynb)"
+    return f"{beside} ([in Colab]({target}))" if target else beside
 
 
 def _ids(name: str, cells: Iterable[NotebookNode]) -> Iterable[str]:

@@ -818,5 +818,5 @@ if ready("multi-head-attention", "positional-encoding"):
 # - Without a mask, A(PX) = P A(X): order means nothing, so we add positions to the words.
 # - In sine positions, a step of n is a fixed rotation, and dot products depend only on the distance.
 #
-# **Next:** [06 · The transformer](06_transformer.ipynb) puts these parts together with residuals, norms and
-# feed-forward layers, and trains the result on German and English.
+# Notebook 06 puts these parts together with residuals, norms and feed-forward layers, and trains the result
+# on German and English.

@@ -531,7 +531,7 @@ def task_loss(model, batch):
     return nn.functional.cross_entropy(logits.transpose(1, 2), batch.wanted), batch.wanted.numel()
 
 
-def written_by(model, task, batch):
+def lines_written(model, task, batch):
     """What the model writes for the sources of a batch, as text."""
     model.eval()
     with torch.no_grad():
@@ -571,7 +571,7 @@ if ready("transformer", "greedy-decode"):
         )
         test = task.draw(200, 10, seed=99)
         right = [task.write(row) for row in test.wanted]
-        exact = sum(a == b for a, b in zip(written_by(models[name], task, test), right)) / 200
+        exact = sum(a == b for a, b in zip(lines_written(models[name], task, test), right)) / 200
         print(
             f"{name:12} {history.seconds:4.0f} s   lines of length 10 without a mistake: {exact:.1%}"
         )
@@ -775,10 +775,10 @@ for step in (1, 25, 50, 100, 400, 700, 1000):
 # %%
 if ready("transformer", "greedy-decode"):
     seed_everything(0)
-    model = make_transformer(Transformer, data, recipe.sizes)
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+    translator = make_transformer(Transformer, data, recipe.sizes)
+    print(f"{sum(p.numel() for p in translator.parameters()):,} parameters")
     history = train_transformer(
-        model, data, recipe, checkpoint=None if budget == "smoke" else "06_transformer"
+        translator, data, recipe, checkpoint=None if budget == "smoke" else "06_transformer"
     )
     display(history.plot())
 
@@ -801,7 +801,7 @@ from course_utils.translation import (
 
 if ready("transformer", "greedy-decode"):
     sources = [example.source for example in data.test]
-    answers = translate(model, data, sources, written_by(greedy_decode))
+    answers = translate(translator, data, sources, written_by(greedy_decode))
     translations = [answer.words for answer in answers]
     score = bleu(translations, data)
     print(score)
@@ -877,8 +877,8 @@ if ready("transformer", "greedy-decode"):
     place = 3
     source = torch.tensor([sources[place]])
     given = torch.tensor([[START, *data.target_vocabulary.encode(translations[place])]])
-    with recording(model) as maps, torch.no_grad():
-        model.cpu().eval()(source, given)
+    with recording(translator) as maps, torch.no_grad():
+        translator.cpu().eval()(source, given)
     german = tokenise(corpus.test.source[place])
     read, written = ["<s>", *translations[place]], [*translations[place], "</s>"]
     words = [(german, german), (read, written), (german, written)]  # columns and rows of each kind
@@ -1033,4 +1033,4 @@ result.points
 # - Padding needs a mask wherever it could be attended to; smoothing and warm-up keep training stable.
 # - A low loss proves nothing by itself: look at samples, and change one thing at a time.
 #
-# **Next:** `07_decoder_only` throws half of this model away and asks what each kind of model costs.
+# Notebook 07 throws half of this model away and asks what each kind of model costs.

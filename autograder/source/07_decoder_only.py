@@ -19,11 +19,14 @@
 # - tell a readable attention map from an explanation.
 
 # %% tags=["setup"]
+import math
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_utils import bring_your_own, check, own, ready
+from course_utils.transformer import check_mask
 
 MultiHeadAttention = own.part("MultiHeadAttention")
 
@@ -685,8 +688,6 @@ if built:
 # comes up for the second time.
 
 # %%
-import math
-
 from course_utils.language_model import loss_of_the_second_time, silenced
 
 if built:

@@ -1,6 +1,6 @@
-"""Masks, heads and the training of a transformer (notebooks 05 and 06).
+"""Masks, heads and the training of a transformer (notebooks 05 to 07).
 
-Notebook 05 uses `check_mask`, notebook 07 uses `Sizes`, and notebook 06 uses the rest. `suspects`
+Notebooks 05 to 07 use `check_mask`, notebook 07 uses `Sizes`, and notebook 06 uses the rest. `suspects`
 holds the record of six faulty models.
 """
 

@@ -1,5 +1,6 @@
 """The build: the same bytes every time, and a sentence for every source that cannot be built."""
 
+import ast
 import json
 import re
 
@@ -58,6 +59,20 @@ def test_a_github_address_gives_a_badge_that_colab_can_open(address, monkeypatch
     monkeypatch.setattr(register, "repository", lambda: address)
     title = json.loads(build.build(["00_start_here"])["00_start_here"])["cells"][0]["source"]
     assert "/github/uni/course/blob/main/notebooks/00_start_here.ipynb)" in "".join(title)
+
+
+def closing_text() -> str:
+    return build.read_source(build.SOURCES / "00_start_here.py").cells[-2].source
+
+
+def test_the_next_notebook_can_be_opened_from_the_folder_and_from_colab(monkeypatch):
+    """A copy in Drive has no neighbours, so a link to a file beside it leads nowhere there."""
+    monkeypatch.setattr(register, "repository", lambda: "https://github.com/uni/course")
+    beside, in_colab = closing_text().split("Next: ")[1].split(" ([in Colab]")
+    assert beside == "[01 · Attention with pen and paper](01_pen_and_paper.ipynb)"
+    assert in_colab.endswith("/github/uni/course/blob/main/notebooks/01_pen_and_paper.ipynb)).")
+    monkeypatch.setattr(register, "repository", lambda: "https://gitlab.com/uni/course")
+    assert closing_text().endswith(f"Next: {beside}.")
 
 
 def test_another_address_gives_no_badge_and_the_commands_say_so(monkeypatch, tmp_path):
@@ -201,6 +216,21 @@ def test_the_register_has_the_exercises_in_the_order_of_the_notebook(name):
     met = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
     wanted = [exercise.id for exercise in register.exercises(name)]
     assert [grade_id for grade_id in met if grade_id in wanted] == wanted
+
+
+@pytest.mark.parametrize("name", build.names())
+def test_a_function_has_its_name_alone_so_that_any_cell_can_be_run_again(name):
+    """A student who goes back to an earlier cell must not meet a later cell's function there."""
+    cells = build.read_source(build.SOURCES / f"{name}.py").cells
+    written, brought = [], set()
+    for cell in cells:
+        tree = ast.parse(
+            cell.source if cell.cell_type == "code" and "%pip" not in cell.source else ""
+        )
+        written += [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        for node in (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)):
+            brought |= {alias.asname or alias.name for alias in node.names}
+    assert len(set(written)) == len(written) and not set(written) & brought
 
 
 @pytest.mark.parametrize("name", build.names())

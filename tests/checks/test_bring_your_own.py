@@ -1,9 +1,14 @@
 """A part of an earlier notebook is used where it passes its check, and never costs points."""
 
+import ast
+
+import nbformat
 import pytest
 import torch
 from torch import nn
 
+from autograder import build
+from autograder import run_notebooks as running
 from autograder.solutions import setup_source, solution_source
 from course_utils import bring_your_own, own, register
 from course_utils.checks import judge
@@ -67,6 +72,30 @@ def test_a_wrong_class_is_not_used_and_what_is_wrong_is_said(pasted, named, caps
     assert "yours is not right yet, so this uses PyTorch's nn.MultiheadAttention." in said
     assert named in said
     assert isinstance(names[ATTENTION](8, 2), nn.MultiheadAttention)
+
+
+@pytest.mark.parametrize("name", [notebook.name for notebook in register.notebooks()])
+def test_a_part_pasted_as_it_was_written_finds_all_that_it_calls(name, tmp_path, capsys):
+    """Students copy the cell of their answer, without what its notebook imports at the top."""
+    build.write_source_tree(tmp_path, [name])
+    path = tmp_path / "source" / name / f"{name}.ipynb"
+    brought = running.bring_own_parts(path)
+    names = {"__name__": "__main__", "budget": "smoke"}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if "setup" in cell.metadata.get("tags", []) or "\nbring_your_own(" in cell.source:
+            exec(compile(cell.source, name, "exec"), names)
+    said = capsys.readouterr().out
+    assert [own.is_own(part) for part in brought] == [True] * len(brought), said
+    assert bool(brought) == ("bring_your_own" in names)
+    at_home = {own.PARTS[part].exercise for part in brought}
+    for origin in {register.exercise(exercise).notebook for exercise in at_home}:
+        missing = imported(setup_source(origin)) - imported(setup_source(name))
+        assert missing <= {"practice"}  # the numbers of 01, which no answer needs
+
+
+def imported(source: str) -> set[str]:
+    found = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom))
+    return {alias.asname or alias.name for node in found for alias in node.names}
 
 
 def test_a_class_that_was_right_and_is_wrong_now_is_put_aside():
