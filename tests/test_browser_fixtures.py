@@ -39,13 +39,13 @@ def test_what_never_starts_fails_with_its_own_reason():
         started("The server", start)
 
 
+@pytest.mark.thorough
 def test_a_server_comes_up_on_another_port_if_its_port_is_taken(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "private").mkdir()
     find = browser._free_port
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        taken.listen()
         ports = iter([taken.getsockname()[1], find()])
         monkeypatch.setattr(browser, "_free_port", lambda: next(ports))
         log = tmp_path / "private" / "server.log"

@@ -34,7 +34,7 @@ class Layer:
 LAYERS = {
     "student": Layer("lab", "JupyterLab, PyTorch, widgets and plots", 350, 1400),
     "instructor": Layer("instructor", "a student's packages and the grader's", 380, 1500),
-    "dev": Layer("dev", "a student's packages, the grader's and the developers'", 450, 1800),
+    "dev": Layer("dev", "a student's packages, the grader's and the developers'", 480, 1950),
 }
 CUDA_DOWNLOAD_GB, CUDA_DISK_GB = 2.5, 4.0  # what PyTorch's CUDA build needs beyond the CPU build
 

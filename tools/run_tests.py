@@ -39,9 +39,9 @@ def steps(everything: bool = False) -> list[tuple[str, list]]:
         ("types", [BIN / "mypy"]),
         ("every notebook, solved", [BIN / "autograder", "run", "--budget", "smoke", *unsolved]),
         (
-            "tests",
+            "tests",  # three at a time on two cores: some wait for a browser or a server
             [
-                *(sys.executable, "-m", "pytest", "-n", "2", "-rs", "--durations=25", *chosen),
+                *(sys.executable, "-m", "pytest", "-n", "3", "-rs", "--durations=25", *chosen),
                 *("--dist", "loadfile", "--no-loadscope-reorder"),
                 *("--cov", "--cov-report=term-missing:skip-covered"),
             ],

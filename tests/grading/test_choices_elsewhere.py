@@ -63,6 +63,7 @@ def handed_in(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_cluster_grades_by_the_choices_of_the_class(tmp_path, monkeypatch):
     from distributed import LocalCluster
 

@@ -131,6 +131,7 @@ def grade_there(address: str, folder: Path, course: Path):
     return CliRunner().invoke(main, [*line, "--cluster", address])
 
 
+@pytest.mark.thorough
 def test_a_class_on_a_cluster_over_tls_gets_the_grades_it_gets_here(cluster, handed_in, courses):
     address, keys = cluster
     assert address.startswith("tls://127.0.0.1:")

@@ -171,6 +171,16 @@ def test_what_changes_is_told_to_a_screen_reader(playground):
     assert playground.locator("[data-part=live]").get_attribute("aria-live") == "polite"
 
 
+def test_a_reader_who_begins_at_once_is_told_too(open_playground):
+    page = open_playground()
+    page.clock.install()  # no time passes between the first picture and the first change
+    page.reload()
+    page.clock.run_for(100)
+    put(page, temperature=2)
+    page.clock.run_for(1000)
+    assert live(page).startswith("Output ")
+
+
 def test_every_ring_has_a_role_a_name_and_a_value_in_words(playground):
     put(playground, heads=2, queries=[[-1.5, 1], [1, 1]])
     rings = playground.locator("circle.handle")
