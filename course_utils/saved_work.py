@@ -189,17 +189,22 @@ def _as_text(work: Sequence[Work]) -> str:
     )
 
 
+# On a phone long names are broken, so that no column leaves the page.
+LEFT = "text-align:left;white-space:normal;overflow-wrap:anywhere"
+WHOLE = "text-align:left;white-space:nowrap"
+
+
 def _as_html(work: Sequence[Work]) -> str:
     head = "".join(
         f'<th scope="col" style="text-align:left">{title}</th>'
-        for title in ("notebook", "done", "left", "points so far")
+        for title in ("notebook", "done", "left", "points")
     )
     body = ""
     for one in work:
-        name, *cells = map(html.escape, _columns(one))
-        cells = [f'<td style="text-align:left;white-space:normal">{cell}</td>' for cell in cells]
-        body += f'<tr><th scope="row" style="text-align:left">{name}</th>{"".join(cells)}</tr>'
+        name, done, left, points = map(html.escape, _columns(one))
+        body += f'<tr><th scope="row" style="{LEFT}">{name}</th><td style="{WHOLE}">{done}</td>'
+        body += f'<td style="{LEFT}">{left}</td><td style="{WHOLE}">{points}</td></tr>'
     return (
-        f"<h4>{html.escape(_headline(work))}</h4>"
+        f'<h4 style="line-height:1.35">{html.escape(_headline(work))}</h4>'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{SAVED}</p>"
     )

@@ -265,13 +265,24 @@ def _as_text(title, rows, closing, lists) -> str:
     return "\n".join(lines)
 
 
+# On a phone long names are broken, so that no column leaves the page.
+LEFT_CELL = '<td style="text-align:left;white-space:normal;overflow-wrap:anywhere">'
+
+
 def _as_html(title, rows, closing, lists) -> str:
     body = []
     for exercise, state, points in rows:
         mark = MARKS.get(state, "✗")
-        cells = (mark, exercise.title, state, points, f"{exercise.points:g}")
-        body.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>")
-    head = "".join(f"<th>{h}</th>" for h in ("", "exercise", "state", "points", "of"))
+        of = (
+            f"{points} of {exercise.points:g}"
+            if exercise.checked
+            else f"{exercise.points:g}, {points}"
+        )
+        cells = (mark, exercise.title, state, of)
+        body.append("<tr>" + "".join(f"{LEFT_CELL}{html.escape(c)}</td>" for c in cells) + "</tr>")
+    head = "".join(
+        f'<th style="text-align:left">{title}</th>' for title in ("", "exercise", "state", "points")
+    )
     notes = "".join(f"<li>{panel.escape(problem)}</li>" for problem in closing or [IN_ORDER])
     folded = "".join(
         f"<details><summary>Check yourself: {html.escape(name)}</summary><ul>"
@@ -281,6 +292,6 @@ def _as_html(title, rows, closing, lists) -> str:
         if questions
     )
     return (
-        f"<h4>{html.escape(title)}</h4><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table><ul>{notes}</ul>{folded}"
+        f'<h4 style="line-height:1.35">{html.escape(title)}</h4>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table><ul>{notes}</ul>{folded}"
     )

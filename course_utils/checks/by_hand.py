@@ -63,7 +63,7 @@ def properties(shape: Shape, labels: tuple[str, ...], one_token: str) -> tuple[P
                 )
 
     return (
-        Property(NUMBERS, 5, numbers_match),
+        Property(NUMBERS, 4, numbers_match),
         # No points: what was multiplied is known only from the student's own process. The
         # answer still does not pass with products, and the student is told.
         Property(NO_PRODUCT, 0, no_product, needs=(NUMBERS,)),

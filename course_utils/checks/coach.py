@@ -3,6 +3,7 @@
 Counted in the student's kernel alone, for each exercise and mistake; no grade depends on it.
 """
 
+import re
 import tomllib
 from collections import Counter
 from functools import cache
@@ -59,8 +60,10 @@ def _mistake(verdict: Verdict) -> str:
     if verdict.misconception:
         return verdict.misconception
     first = next(f for f in verdict.findings if not f.passed)
+    # An answer that is not written, one that raises an error and one that is wrong fail differently.
     # The numbers in a message differ from try to try.
-    return f"{first.name} {first.stopped} {verdict.sentence.split(':')[0]}"
+    said = re.sub(r"[\d.,-]+", "", first.message.split("\n")[0])
+    return f"{first.name} {said} {verdict.sentence.split(':')[0]}"
 
 
 def _where(exercise_id: str) -> str:

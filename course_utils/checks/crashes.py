@@ -87,6 +87,23 @@ CAUSES = {
         "Linear(in, out): `in` is the last axis of what it gets.",
     ),
 }
+# Errors whose text alone tells the cause.
+KNOWN = {
+    "before Module.__init__() call": (
+        "`__init__` makes a layer before the module is set up.",
+        "Begin `__init__` with `super().__init__()`.",
+    ),
+    "'Tensor' and 'tuple'": (
+        "A tensor meets a tuple: a call that gives two results, such as `output, weights`.",
+        "Take the one you need: `output, _ = ...`, or `...[0]`.",
+    ),
+}
+# Exercises that ask for loops: there, a product of two matrices is not to be mended.
+IN_LOOPS = ("attention-by-hand", "multi-head-by-hand")
+NO_PRODUCTS = (
+    "In a product {0} meets {1}: two matrices, which this exercise does without.",
+    "Take one query and one key at a time. Their dot product is a single number.",
+)
 MASK_WITHOUT_HEADS = (
     "The mask has no axis for the heads: {0} meets {1}. With that axis it runs.",
     "The scores of all heads share one mask. Where do the scores have the heads?",
@@ -104,23 +121,29 @@ def explained(exercise_id: str, ask: Ask, reply: Reply) -> str:
     legend = "Here " + ", ".join(f"{name} = {size}" for name, size in sizes.items()) + "."
     if raised in WITH_SIZES:
         read = numbers_read(reply.error.split("\n")[0], sizes)
-        legend += f" {', '.join(read)}." if read else ""
+        legend += f" In the error, {', '.join(read)}." if read else ""
     return f"{reply.error}\n{legend}"
 
 
 def likely_cause(exercise_id: str, ask: Ask, reply: Reply) -> tuple[str, str]:
     """What made the code run when it was tried, and a hint; nothing where nothing did."""
-    sentence, hint = CAUSES.get(reply.notes.get("cause", ""), ("", ""))
+    known = [found for text, found in KNOWN.items() if text in reply.error]
+    if known:
+        return known[0]
+    cause = reply.notes.get("cause", "")
+    sentence, hint = CAUSES.get(cause, ("", ""))
+    if exercise_id in IN_LOOPS and cause in ("transpose-missing", "product-order"):
+        sentence, hint = NO_PRODUCTS
     detail = reply.notes.get("cause_detail", "")
     if not sentence or not DETAIL.fullmatch(detail):  # it comes from the student's process
         return "", ""
     sizes = axes(register.exercise(exercise_id).signature, ask)
     words = [_in_letters(word, sizes) for word in detail.split()]
-    if reply.notes["cause"] == "first-axes" and words:
+    if cause == "first-axes" and words:
         words = ["S" if words[0] == "B" else "B", *words]
     if len(words) <= max(map(int, re.findall(r"{(\d)}", sentence + hint)), default=-1):
         return "", ""
-    if reply.notes["cause"] == "missing-axis" and "mask" in reply.error:
+    if cause == "missing-axis" and "mask" in reply.error:
         sentence, hint = MASK_WITHOUT_HEADS
     return sentence.format(*words), hint.format(*words)
 

@@ -171,8 +171,10 @@ class Evidence:
     def likely_cause(self) -> tuple[str, str]:
         """What made the code run when it was tried, and a hint, where the code raised an error."""
         for ask, reply in self._pairs.values():
-            if reply.status == "error" and "cause" in reply.notes:
-                return crashes.likely_cause(self.exercise.id, ask, reply)
+            if reply.status == "error":
+                found = crashes.likely_cause(self.exercise.id, ask, reply)
+                if any(found):
+                    return found
         return "", ""
 
     def expected(self, label: str) -> dict[str, np.ndarray]:

@@ -17,8 +17,8 @@ font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:46rem;border-left:4p
 padding:.4rem .9rem;margin:.3rem 0}
 [data-jp-theme-light="false"] .attn-panel,.theme-dark .attn-panel,html[theme=dark] .attn-panel{
 --ok:#4ac26b;--bad:#ff8577;--soft:#adb6c0}
-.attn-panel h4{margin:.1rem 0 .4rem;font-size:1.05em}
-.attn-panel ul{list-style:none;margin:0;padding:0}
+.attn-panel h4{margin:.1rem 0 .4rem;font-size:1.05em;line-height:1.35}
+.attn-panel ul:not(.list-inline){list-style:none;margin:0;padding:0}
 .attn-panel li{margin:.2rem 0;padding-left:1.6em;text-indent:-1.6em}
 .attn-panel li>*{text-indent:0}
 .attn-panel .mark{display:inline-block;width:1.6em;font-weight:700}

@@ -43,7 +43,8 @@ def tick(label: str, width: str, value: bool = False) -> widgets.Checkbox:
 
 
 def button(label: str, width: str) -> widgets.Button:
-    return widgets.Button(description=label, layout=widgets.Layout(width=width))
+    """A button that is wider than `width` where the page's font needs more for its label."""
+    return widgets.Button(description=label, layout=widgets.Layout(width="auto", min_width=width))
 
 
 def wrapped(children) -> widgets.Box:

@@ -35,6 +35,15 @@ def test_a_wrong_answer_is_told_its_mistake_what_was_expected_and_one_hint():
     assert 0 < verdict.points < 8
 
 
+@pytest.mark.parametrize("entry", register.exercises(), ids=lambda entry: entry.id)
+def test_the_points_of_a_property_are_round(entry):
+    if entry.checked:
+        properties = judge.load(entry.id).properties
+        share = entry.points / sum(one.points for one in properties)
+        twentieths = [20 * one.points * share for one in properties]
+        assert np.allclose(twentieths, np.round(twentieths))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_partial_credit_does_not_hang_on_the_seed(seed):
     """Weights that do not sum to one drive the tanh to 1 on some seeds, where digits are lost."""

@@ -49,6 +49,19 @@ def test_another_mistake_starts_again(capsys, tmp_path):
     assert "Where to look" in checked(NOT_DIVIDED, capsys, tmp_path)[0]
 
 
+UNWRITTEN = "def weighted_average(weights, values):\n    raise NotImplementedError()\n"
+CRASH = "def weighted_average(weights, values):\n    return weights * values\n"
+OTHER_CRASH = "def weighted_average(weights, values):\n    return weights.mean(values)\n"
+
+
+def test_a_first_error_is_a_first_failure_though_the_notebook_was_run_before(capsys, tmp_path):
+    """Students run the whole notebook once before they write anything."""
+    checked(UNWRITTEN, capsys, tmp_path)
+    assert "Where to look" not in checked(CRASH, capsys, tmp_path)[0]
+    assert "Where to look" not in checked(OTHER_CRASH, capsys, tmp_path)[0]
+    assert "Where to look" in checked(CRASH, capsys, tmp_path)[0]
+
+
 def test_a_pass_forgets_the_failures_and_says_something_worth_knowing(capsys, tmp_path):
     checked(NOT_DIVIDED, capsys, tmp_path)
     page, verdict = checked(RIGHT, capsys, tmp_path)

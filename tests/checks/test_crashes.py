@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.solutions import setup_source, solution_source
 from course_utils import notebook, register
 from course_utils.checks import crashes, judge, panel
 from course_utils.checks.probes import call
@@ -40,7 +41,7 @@ def test_an_error_comes_with_its_line_and_the_sizes_by_their_letters():
     text = panel.text(verdict_on(CRASHES))
     assert "The size of tensor a (7) must match the size of tensor b (5)" in text
     assert "in forward, line 11: return query * states, None" in text
-    assert "Here B = 4, T = 7, D = 3, S = 5. 7 is T, 5 is S." in text
+    assert "Here B = 4, T = 7, D = 3, S = 5. In the error, 7 is T, 5 is S." in text
 
 
 @pytest.mark.parametrize("as_page", [panel.text, panel.html])
@@ -147,3 +148,36 @@ def test_gradients_of_a_result_without_values_are_not_asked_for():
     }
     reply = call.run({"Answer": OnNoDevice}, options)
     assert reply.notes["gradient_error"] == "The result is on the device meta."
+
+
+NOT_SET_UP = """
+from torch import nn
+
+
+class Scorer(nn.Module):
+    def __init__(self, d_model, size):
+        self.hidden = nn.Linear(d_model, size)
+"""
+
+
+def test_a_module_without_its_first_line_is_told_which_line_that_is():
+    verdict = verdict_on(NOT_SET_UP, "first-module")
+    assert verdict.sentence == "`__init__` makes a layer before the module is set up."
+    assert verdict.hint == "Begin `__init__` with `super().__init__()`."
+
+
+def test_both_results_of_attention_where_one_is_needed_are_named():
+    answer = solution_source("encoder-layer").replace("looked, _ = ", "looked = ")
+    source = f"{setup_source('06_transformer')}\n\n{answer}".replace(
+        "self.dropout(looked)", "looked"
+    )
+    verdict = verdict_on(source, "encoder-layer")
+    assert verdict.sentence.startswith("A tensor meets a tuple") and "[0]" in verdict.hint
+
+
+def test_where_products_are_forbidden_nobody_is_told_to_transpose():
+    verdict = verdict_on(
+        "def attention_by_hand(Q, K, V):\n    return Q @ K @ V\n", "attention-by-hand"
+    )
+    assert verdict.sentence.startswith("In a product [L, d] meets [L, d]: two matrices")
+    assert "transpose" not in panel.text(verdict) and "one key at a time" in verdict.hint

@@ -81,6 +81,9 @@ OVERLAPS = """() => {
         if (cw.scrollWidth > cw.clientWidth + 1) problems.push('scroll bar: ' + cw.className)
     for (const input of document.querySelectorAll('.cw-cell input'))
         if (input.scrollWidth > input.clientWidth + 1) problems.push('cut field: ' + input.value)
+    for (const button of document.querySelectorAll('.jupyter-widgets button, button.jupyter-widgets'))
+        if (!button.innerText.includes('\u2003') && button.scrollWidth > button.clientWidth + 1)
+            problems.push('cut button: ' + button.innerText)
     const pen = document.createElement('canvas').getContext('2d')
     for (const menu of document.querySelectorAll('.cw-menu select')) {
         const style = getComputedStyle(menu), arrow = 20
