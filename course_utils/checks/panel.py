@@ -13,7 +13,7 @@ MAX_CELLS = 8
 # Colours that keep a contrast of 4.5 to 1 on light and on dark pages.
 STYLE = """<style>
 .attn-panel{--ok:#1a7f37;--bad:#b42318;--soft:#57606a;--line:#8c959f66;
-font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:46rem;border-left:4px solid var(--edge);
+font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:46rem;overflow-wrap:anywhere;border-left:4px solid var(--edge);
 padding:.4rem .9rem;margin:.3rem 0}
 [data-jp-theme-light="false"] .attn-panel,.theme-dark .attn-panel,html[theme=dark] .attn-panel{
 --ok:#4ac26b;--bad:#ff8577;--soft:#adb6c0}
