@@ -156,6 +156,12 @@ class Transformer:
 
     def decode(self, target, memory, mask) -> np.ndarray:
         T = target.shape[1]
+        if "target-rolled" in self.mistakes:
+            target = np.roll(target, 1, axis=1)
+        if "target-rolled-back" in self.mistakes:
+            target = np.roll(target, -1, axis=1)
+        if "target-rolled-across-texts" in self.mistakes:
+            target = np.roll(target, 1)
         ahead = 1 if "causal-mask-one-ahead" in self.mistakes else 0
         causal = np.tril(np.ones((T, T), bool), ahead)
         x = self.embed("target", target)

@@ -15,6 +15,9 @@ def pairs(B: int, T: int, mistakes: Mistakes) -> list[tuple[int, int, int, int]]
     if "across-texts" in mistakes:
         places = [(b, t) for b in range(B) for t in range(T)]
         return [(*one, *following) for one, following in itertools.pairwise(places)]
+    if "rolled-across-texts" in mistakes:
+        places = [(b, t) for b in range(B) for t in range(T)]
+        return [(*one, *other) for one, other in zip(places, places[1:] + places[:1])]
     found = []
     for b in range(B):
         for t in range(T):
@@ -27,6 +30,8 @@ def pairs(B: int, T: int, mistakes: Mistakes) -> list[tuple[int, int, int, int]]
                 target = t + 2
             if "rolled" in mistakes:
                 target = (t + 1) % T
+            if "rolled-backwards" in mistakes:
+                target = (t - 1) % T
             if "last-position-only" in mistakes and t != T - 2:
                 continue
             if 0 <= target < T:

@@ -139,7 +139,10 @@ def test_a_first_call_is_not_said_to_come_after_what_happens_later():
         ("target = target[:, 1:]", "target-cut"),
         ("target = nn.functional.pad(target, (1, -1))", "target-shifted"),
         ("target = nn.functional.pad(target, (1, -1), value=2)", "target-shifted"),
-        ("target = target.roll(1, dims=1)", ""),  # position 0 reads the last word
+        ("target = target.roll(1, dims=1)", "target-rolled"),
+        ("target = target.roll(-1, dims=1)", "target-rolled-back"),
+        ("target = target.roll(1)", "target-rolled-across-texts"),
+        ("target = target.roll(1, dims=0)", ""),
     ],
 )
 def test_a_shift_inside_the_model_is_named(shift, named):

@@ -92,6 +92,15 @@ TELL = {
         "The last position is compared with the first token of the text.",
         "torch.roll wraps around. Leave the last position out.",
     ),
+    "rolled-backwards": (
+        "The shift goes the wrong way, and it wraps around: the logits at t are compared with the token at "
+        "t - 1, and those at 0 with the last token.",
+        "Which logits have a next token? Slice both tensors; torch.roll wraps around.",
+    ),
+    "rolled-across-texts": (
+        "The last position of each text is compared with the first token of another text.",
+        "torch.roll without `dims` ignores where a text ends. Leave the last position out.",
+    ),
     "across-texts": (
         "The end of each text is made to predict the start of the next text in the batch.",
         "Shift along the time axis first, then flatten.",
@@ -149,6 +158,8 @@ exercise = Check(
             "shifted-backwards",
             "shifted-by-two",
             "rolled",
+            "rolled-backwards",
+            "rolled-across-texts",
             "across-texts",
             "last-position-only",
         ),

@@ -234,6 +234,24 @@ exercise = Check(
             own_word_unread,
         ),
         Misconception(
+            "target-rolled",
+            "Your model rolls the target by one step: each position reads the word before its own, and "
+            "position 0 reads the last word.",
+            SHIFT,
+        ),
+        Misconception(
+            "target-rolled-back",
+            "Your model rolls the target the other way: each position reads the word after its own, "
+            "which is the word that it should predict.",
+            SHIFT,
+        ),
+        Misconception(
+            "target-rolled-across-texts",
+            "Your model rolls all target words of the batch by one step, so that each text begins with "
+            "the last word of the text before it: roll without `dims` ignores where a text ends.",
+            SHIFT,
+        ),
+        Misconception(
             "no-causal-mask",
             "The decoder has no causal mask: it sees the words it should predict.",
             "Every decoder layer needs a [T, T] mask that is True on and below the diagonal.",
@@ -311,6 +329,7 @@ exercise = Check(
         ),
     ),
     choices=(
+        ("target-rolled", "target-rolled-back", "target-rolled-across-texts"),
         (
             "no-causal-mask",
             "causal-mask-one-ahead",

@@ -95,8 +95,11 @@ def one_query_twice(e: Evidence) -> bool:
 
 
 def same_key_twice(e: Evidence) -> bool:
-    return any(
-        all(_along(e, "few", query, [i]) > 0 for query in pair(e, "few")) for i in e.args("few")[1:]
+    """In every question, so that a row that is off by one is not taken for this by chance."""
+    return all(
+        any(all(_along(e, label, query, [i]) > 0 for query in pair(e, label)) for i in (a, b))
+        for label in queries.SIZES
+        for a, b in [e.args(label)[1:]]
     )
 
 
@@ -114,6 +117,18 @@ def too_small(e: Evidence) -> bool:
 
 def opposite(e: Evidence) -> bool:
     return all(_one_each(e, label, -1) for label in queries.SIZES)
+
+
+def another_direction(e: Evidence) -> bool:
+    """Each head points to one direction, and somewhere one of them was not asked for."""
+    used = {
+        label: [queries.rows_used(e, label, query) for query in pair(e, label)]
+        for label in queries.SIZES
+    }
+    one_each = all(len(rows) == 1 for heads in used.values() for rows in heads)
+    return one_each and any(
+        set.union(*heads) - set(e.args(label)[1:]) for label, heads in used.items()
+    )
 
 
 def one_pair(e: Evidence) -> bool:
@@ -145,6 +160,12 @@ exercise = Check(
             "Both heads find the same value.",
             "Head 1 is for a, head 2 is for b.",
             same_key_twice,
+        ),
+        Misconception(
+            "another-key",
+            "A head points to a direction that was not asked for.",
+            "Positions count from 0: head 1 is for directions[a], head 2 for directions[b].",
+            another_direction,
         ),
         Misconception(
             "constant-too-small",
