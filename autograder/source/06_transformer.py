@@ -967,8 +967,12 @@ attention_map(
 # {{exercise find-the-bug}}
 #
 # Choose from the two lists below, and copy the text between the quotation marks. In `notes`, write one
-# sentence per model: which experiment convinced you, and what did it show? Each fault earns its points on
-# its own. A reason counts only together with its sentence.
+# sentence per model: which experiment convinced you, and what did it show? **Quote** at least one figure
+# or one answer from that experiment, as in "7 of 12 answers change", "layer 2, head 5" or "it writes gfa".
+#
+# You may guess as often as you like, and the check tells you what speaks against a wrong guess. But
+# guessing alone earns nothing: the check looks at a guess once its note quotes the model's record, and a
+# fault counts only if what you quote shows it. Each model earns its points on its own.
 #
 # **Round 2** is D, E and F: change `"abc"` to `"def"` in the cell with the losses, and run the cells
 # after it again.
@@ -1002,12 +1006,12 @@ bug_d, reason_d = "positions stop early", "long lines fail"
 bug_e, reason_e = "target not shifted", "looks at its own step"
 bug_f, reason_f = "dropout stays on", "calls differ"
 notes = """
-A: four orders of the same letters get the same answer: the letters are right, but the order is lost.
-B: the loss is near zero, yet the samples are wrong, and its map looks one step ahead.
-C: a line is right on its own and wrong beside a longer line, so it attends to padding.
-D: lines of 4 and 5 letters are right; lines of 7 and 8 go wrong at the beginning.
-E: the loss is near zero from the second epoch on, and its map looks at the step itself.
-F: asked twice, it gives different answers to many lines, although nothing has changed.
+A: four orders of the same letters all get bchaeb: the letters are right, but the order is lost.
+B: the loss ends at 0.001, yet it writes bbb or nothing; in layer 0, head 1 it looks one step ahead.
+C: each line is right on its own, but 18 of 18 answers change beside a longer line.
+D: 100% of the lines of 4 and 5 letters are right, but 0% of those of 7, which begin wrongly.
+E: the loss is 0.026 after two epochs, and in layer 1, head 1 the map is bright on the diagonal.
+F: asked twice, it changes 5 of 30 answers, although nothing else has changed.
 """
 ### END SOLUTION
 

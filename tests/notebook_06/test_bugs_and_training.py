@@ -10,6 +10,7 @@ from autograder.reference import suspects as bugs
 from autograder.solutions import solution
 from course_utils.checks import judge
 from course_utils.checks.exercises import find_the_bug
+from course_utils.checks.quoted import quotes
 from course_utils.data import builtin_corpus, encode
 from course_utils.data.batches import padded_batches
 from course_utils.data.tokens import PAD, START
@@ -79,17 +80,91 @@ def test_a_model_that_is_trained_again_behaves_as_recorded():
     assert not any(model.write([line])[0] == line[::-1] for line in lines)
 
 
+NOTES = {
+    "a": "four orders of the same letters all get bchaeb",
+    "b": "the loss ends at 0.001, yet 0% of the samples are right",
+    "c": "18 of 18 answers change beside a longer line",
+    "d": "100% of the lines of 4 letters are right, and 0% of those of 7",
+    "e": "in layer 1, head 1 the map is bright on the diagonal",
+    "f": "asked twice, it changes 5 of 30 answers",
+}
+# Notes that a student may write who has not looked, or not where the fault shows.
+WITHOUT_EVIDENCE = {
+    "none": dict.fromkeys(LETTERS, ""),
+    "words": dict.fromkeys(LETTERS, "I am quite sure that it is this one"),
+    "the example of the text": dict.fromkeys(
+        LETTERS, "7 of 12 answers change, layer 2, head 5, and it writes gfa"
+    ),
+    "another experiment": {
+        "a": "its loss ends at 0.929, higher than the others",
+        "b": "0 of 18 answers change beside a longer line",
+        "c": "its loss ends at 0.001, as it should",
+        "d": "its loss ends at 0.21, higher than it should",
+        "e": "0 of 18 answers change beside a longer line",
+        "f": "its loss ends at 0.113, higher than it should",
+    },
+}
+
+
+def found(bugs: dict[str, str], reasons: dict[str, str], notes: dict[str, str]) -> judge.Verdict:
+    answers = {f"bug_{letter}": bug for letter, bug in bugs.items()}
+    answers |= {f"reason_{letter}": reason for letter, reason in reasons.items()}
+    answers["notes"] = "\n".join(f"{letter.upper()}: {note}" for letter, note in notes.items())
+    return judge_here(judge.make_plan("find-the-bug"), answers)
+
+
+RIGHT_BUGS = {letter: fault for letter, (fault, _) in FAULTS.items()}
+RIGHT_REASONS = {letter: reasons[0] for letter, (_, reasons) in FAULTS.items()}
+
+
 def test_what_a_wrong_guess_is_told_is_in_the_record():
-    answers = {
-        f"{kind}_{letter}": text
-        for letter, (fault, reasons) in FAULTS.items()
-        for kind, text in (("bug", fault), ("reason", reasons[0]))
+    verdict = found(RIGHT_BUGS | {"a": "the future leaks"}, RIGHT_REASONS, NOTES)
+    assert f"it ends at {suspect('a').losses[-1]}" in verdict.findings[0].message
+    assert all(finding.passed for finding in verdict.findings[2:])
+
+
+@pytest.mark.parametrize("notes", WITHOUT_EVIDENCE.values(), ids=list(WITHOUT_EVIDENCE))
+def test_clicking_through_all_faults_earns_nothing_without_what_shows_them(notes):
+    """Even the right guess: so it does not matter how often a student may guess."""
+    for guess in suspect_choices.FAULTS:
+        bugs = dict.fromkeys(LETTERS, guess)
+        assert found(bugs, RIGHT_REASONS, notes).points == 0
+    assert found(RIGHT_BUGS, RIGHT_REASONS, notes).points == 0
+    assert found(RIGHT_BUGS, RIGHT_REASONS, NOTES).points == 3
+
+
+def test_a_guess_without_a_note_is_told_nothing_about_the_fault():
+    said = {
+        guess: found(dict.fromkeys(LETTERS, guess), RIGHT_REASONS, WITHOUT_EVIDENCE["words"])
+        for guess in suspect_choices.FAULTS
     }
-    answers["bug_a"] = "the future leaks"
-    verdict = judge_here(judge.make_plan("find-the-bug"), answers)
-    message = verdict.findings[0].message
-    assert f"it ends at {suspect('a').losses[-1]}" in message
-    assert "`notes` has no sentence for model B yet." in verdict.findings[3].message
+    assert len({tuple(f.message for f in verdict.findings) for verdict in said.values()}) == 1
+    first = said["no learning"].findings[0]
+    assert first.message == "Your note on model A quotes nothing from its record."
+
+
+def test_a_note_goes_on_until_the_next_one_and_is_not_taken_for_another_model():
+    text = "A:\nB: the loss is low, but\n it writes bbb\n\nmodel c) 18 of 18"
+    notes = find_the_bug.notes_of(text)
+    assert list(notes) == ["a", "b", "c"] and not notes["a"].strip()
+    assert notes["b"].split()[-1] == "bbb" and notes["c"].strip() == "18 of 18"
+
+
+@pytest.mark.parametrize(
+    "note, reason",
+    [
+        ("the loss is 0.25 after two epochs", "low loss, wrong samples"),
+        ("the loss is 0,247 after two epochs", "low loss, wrong samples"),
+        ("0 out of 18 answers change", "neighbours matter"),
+        ("0 per cent are right", "low loss, wrong samples"),
+        ('it answers "BBB" again', "low loss, wrong samples"),
+        ("layer 0, head 1 looks ahead", "looks one step ahead"),
+        ("Layer 0 and head 1 looks ahead", "looks one step ahead"),
+    ],
+)
+def test_a_quote_counts_in_every_usual_form(note, reason):
+    assert quotes(note, suspect("b"), [reason])
+    assert not quotes(note, suspect("c"), [reason])
 
 
 def test_a_sound_model_is_deaf_to_padding_and_causal():

@@ -1,22 +1,28 @@
 """find-the-bug: for each of six models, the fault and what showed it, with a note on the experiment.
 
-What ships is a digest of each right answer, not the answer. The message on a wrong guess names
-what contradicts it in the model's record.
+Guesses are not counted: what a kernel remembers is no ground for a grade. They earn nothing
+instead. A guess is looked at only beside a note that quotes the model's record, and a fault
+counts only if what is quoted shows it. The message on a wrong guess names what contradicts it in
+the record. What ships is a digest of each right answer, not the answer.
 """
 
+import difflib
 import re
 from collections.abc import Callable
 
 import numpy as np
 
 from course_utils.checks.judge import Check, Evidence, Misconception, Property, Wrong
+from course_utils.checks.quoted import quotes
 from course_utils.checks.wire import Ask
 from course_utils.transformer.suspect_choices import FAULTS, REASONS, digest
 from course_utils.transformer.suspects import GUESSING, LINE, Suspect, suspect
 
 LETTERS = ("a", "b", "c", "d", "e", "f")
 CHOICES = {"bug": FAULTS, "reason": REASONS}
-NOTE = re.compile(r"^\s*(?:model\s+)?([A-F])\s*[:.)]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+LISTS = {"bug": "faults", "reason": "reasons"}
+# The start of a note: "A:", "b)", "Model C." at the beginning of a line.
+LABEL = re.compile(r"^[ \t]*(?:model[ \t]+)?([A-F])[ \t]*[:.)]", re.IGNORECASE | re.MULTILINE)
 FEWEST_WORDS = 5
 
 
@@ -31,9 +37,19 @@ def typed(e: Evidence, kind: str, letter: str) -> str:
     name = f"{kind}_{letter}"
     text = e.reply(letter).notes.get(name, "").strip()
     if text not in CHOICES[kind]:
-        known = ", ".join(f'"{choice}"' for choice in CHOICES[kind])
-        raise Wrong(f"`{name}` should be one of {known}.")
+        raise Wrong(
+            f"`{name}` should be copied from the list of {LISTS[kind]}.{_meant(kind, text)}"
+        )
     return text
+
+
+def _meant(kind: str, text: str) -> str:
+    """What a text that is not in the list may have been meant to be."""
+    other = "reason" if kind == "bug" else "bug"
+    if text in CHOICES[other]:
+        return f" “{text}” is in the list of {LISTS[other]}."
+    near = difflib.get_close_matches(text.casefold(), CHOICES[kind], 1, cutoff=0.8)
+    return f" Did you mean “{near[0]}”?" if near else ""
 
 
 def is_right(e: Evidence, kind: str, letter: str, text: str) -> bool:
@@ -159,23 +175,49 @@ def against(letter: str, fault: str) -> str:
 # ---- properties -----------------------------------------------------------------------
 
 
+def notes_of(text: str) -> dict[str, str]:
+    """The notes by letter; each goes on until the next one starts."""
+    _, *parts = LABEL.split(text)
+    return dict(zip(map(str.lower, parts[::2]), parts[1::2]))
+
+
+def note_on(e: Evidence, letter: str) -> str:
+    """The note on a model, or `Wrong` if it has none that quotes the model's record."""
+    text = e.reply("notes").notes.get("notes", "`notes` should be numbers")
+    if text.startswith("`notes` should be numbers"):  # what was read is a list or a number
+        raise Wrong("`notes` should be one text between triple quotes, with a line for each model.")
+    note, model = notes_of(text).get(letter, ""), f"model {letter.upper()}"
+    if len(note.split()) < FEWEST_WORDS:
+        raise Wrong(
+            f"Your guess about {model} is looked at once `notes` has a sentence about it.",
+            f'Write a line "{letter.upper()}: …": which experiment points to the fault, and what does '
+            "it show? Quote a figure or an answer.",
+        )
+    if not quotes(note, suspect(letter), list(REASONS)):
+        raise Wrong(
+            f"Your note on {model} quotes nothing from its record.",
+            "Copy a figure (a loss, a share, how many answers change, a layer and head, a weight) or "
+            "an answer that the model wrote.",
+        )
+    return note
+
+
 def fault_found(letter: str):
     def holds(e: Evidence) -> None:
-        guess = typed(e, "bug", letter)
+        guess, note, model = typed(e, "bug", letter), note_on(e, letter), f"Model {letter.upper()}"
         if not is_right(e, "bug", letter, guess):
             raise Wrong(
-                f"Model {letter.upper()}: if the fault were “{guess}”, {against(letter, guess)}",
+                f"{model}: if the fault were “{guess}”, {against(letter, guess)}",
                 "Which experiment could tell your guess from the next best one?",
+            )
+        shows_it = [reason for reason in REASONS if is_right(e, "reason", letter, reason)]
+        if not quotes(note, suspect(letter), shows_it):
+            raise Wrong(
+                f"{model} does have that fault, but what your note quotes does not show it.",
+                "In which experiment does this model differ from a sound one? Quote what it shows.",
             )
 
     return holds
-
-
-def notes_of(e: Evidence) -> dict[str, str]:
-    return {
-        letter.lower(): text
-        for letter, text in NOTE.findall(e.reply("notes").notes.get("notes", ""))
-    }
 
 
 def reason_given(letter: str):
@@ -186,24 +228,19 @@ def reason_given(letter: str):
                 "Look at the loss, the samples by length, the other orders, the neighbours, the two "
                 "calls and the maps.",
             )
-        if len(notes_of(e).get(letter, "").split()) < FEWEST_WORDS:
-            raise Wrong(
-                f"`notes` has no sentence for model {letter.upper()} yet.",
-                f'Write a line "{letter.upper()}: …" that says which experiment convinced you and '
-                "what it showed.",
-            )
 
     return holds
 
 
 def fault(letter: str) -> str:
-    return f"the fault of model {letter.upper()}"
+    return f"the fault of model {letter.upper()}, with a note that shows it"
 
 
 def exchanged(e: Evidence) -> bool:
-    """Some model is given the fault of another one."""
+    """Some model is given the fault of another one, with a note: without one, nothing is told."""
     for letter in LETTERS:
         text = typed(e, "bug", letter)
+        note_on(e, letter)
         if not is_right(e, "bug", letter, text) and any(
             is_right(e, "bug", other, text) for other in LETTERS
         ):
@@ -224,7 +261,7 @@ exercise = Check(
         for part in (
             Property(fault(letter), 0.3, fault_found(letter)),
             Property(
-                f"what shows the fault of model {letter.upper()}, with a note",
+                f"what shows the fault of model {letter.upper()}",
                 0.2,
                 reason_given(letter),
                 needs=(fault(letter),),

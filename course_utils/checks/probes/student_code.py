@@ -13,6 +13,8 @@ from course_utils.checks.wire import DTYPES
 MAX_ARRAY_BYTES = 16 << 20
 MAX_ERROR_LENGTH = 1200
 MAX_LINES = 5
+# By NumPy's letter for a kind of type: what is there instead of numbers.
+NO_NUMBERS = {"U": "text", "S": "text", "c": "complex numbers", "O": "more than plain numbers"}
 OUR_FOLDERS = ("course_utils", "site-packages", "dist-packages", "autograder")
 
 
@@ -83,12 +85,20 @@ def as_array(value) -> np.ndarray | str:
             return f"a tensor of type {plain.dtype}"
         value = plain.resolve_conj().resolve_neg().numpy()
     elif isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
+        in_a_list = isinstance(value, list | tuple)
         try:
             value = np.asarray(value)
         except ValueError:
             return "a list whose rows have different lengths"
+        except RuntimeError:  # from a tensor that needs gradients
+            return "a list of tensors"
+        if value.dtype.kind in NO_NUMBERS:
+            return (
+                f"{'a list' if in_a_list else 'an array'} with {NO_NUMBERS[value.dtype.kind]} in it"
+            )
     else:
-        return "nothing (None)" if value is None else f"a {type(value).__name__}"
+        named = {type(None): "nothing (None)", str: "text"}
+        return named.get(type(value), f"a {type(value).__name__}")
     if value.dtype.name not in DTYPES:
         return f"an array of type {value.dtype}"
     if value.nbytes > MAX_ARRAY_BYTES:

@@ -12,6 +12,7 @@ from course_utils.checks.probes.student_code import Missing, as_array, find
 from course_utils.checks.wire import Reply
 
 MOST_ROWS = 64
+LONGEST_TEXT = 20_000
 
 
 def run(namespace: dict, options: dict) -> Reply:
@@ -23,8 +24,11 @@ def run(namespace: dict, options: dict) -> Reply:
         except Missing as missing:
             if not options.get("partial"):
                 raise
-            _read_rows(namespace.get(name), name, arrays)
             notes |= {name: str(missing), **missing.notes}
+            try:
+                _read_rows(namespace.get(name), name, arrays)
+            except Missing as more:
+                notes[name] = str(more)
     return Reply("ok", arrays, notes)
 
 
@@ -33,9 +37,11 @@ def _read(namespace: dict, name: str, arrays: dict, notes: dict) -> None:
     if _is_empty(value):
         raise Missing(f"`{name}` has no value yet: type your answer and run its cell.")
     if _has_empty_place(value):
+        if _has_text(value):
+            raise Missing(f"`{name}` has text in it: write numbers, without quotation marks.")
         raise Missing(f"`{name}` still has empty places: put a number in each, and run its cell.")
     if isinstance(value, str):
-        notes[name] = value[:1000]
+        notes[name] = value[:LONGEST_TEXT]
         return
     array = as_array(value)
     if isinstance(array, str):
@@ -48,11 +54,25 @@ def _read_rows(value, name: str, arrays: dict) -> None:
     if isinstance(value, list | tuple) and len(value) <= MOST_ROWS and _has_empty_place(value):
         is_table = any(isinstance(row, list | tuple) for row in value)
         with contextlib.suppress(TypeError, ValueError):
-            rows = [
-                [np.nan if _is_empty(v) else float(v) for v in row]
-                for row in (value if is_table else [value])
-            ]
+            rows = [[_number(v) for v in row] for row in (value if is_table else [value])]
+            if len({len(row) for row in rows}) > 1:
+                raise Missing(f"`{name}` has rows of different lengths.")
             arrays[f"{name}/rows"] = np.array(rows if is_table else rows[0])
+
+
+def _number(value) -> float:
+    """A number that was typed, NaN for an empty place; anything else raises."""
+    if _is_empty(value):
+        return np.nan
+    if isinstance(value, str | bool | np.bool_) or not np.isfinite(float(value)):
+        raise ValueError("this is not a number")
+    return float(value)
+
+
+def _has_text(value) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(v, str) or _has_text(v) for v in value[:1000])
+    return False
 
 
 def _is_empty(value) -> bool:
