@@ -1,8 +1,11 @@
 """Attention in plain loops, with a switch for each way to get it wrong."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
+
+STEPS = ("root", "scores", "powers", "weights")
 
 
 def softmax(scores) -> np.ndarray:
@@ -69,3 +72,20 @@ def largest_only(scores: np.ndarray) -> np.ndarray:
 
 def uniform(scores: np.ndarray) -> np.ndarray:
     return np.full(scores.shape, 1 / scores.shape[1])
+
+
+def rounded_too_early(
+    Q: np.ndarray, K: np.ndarray, V: np.ndarray
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Ways to round a step, or every step, to 2 or 3 decimals: name, scores, weights, output."""
+    for digits in (2, 3):
+        for name, rounded in (*((step, (step,)) for step in STEPS), ("every-step", STEPS)):
+
+            def at(step: str, value, rounded=rounded, digits=digits):
+                return np.round(value, digits) if step in rounded else value
+
+            scores = at("scores", product(Q, K.T) / at("root", math.sqrt(K.shape[1])))
+            exps = at("powers", np.exp(scores))
+            total = exps.sum(axis=1, keepdims=True)
+            P = at("weights", exps / np.where(total == 0, np.nan, total))
+            yield f"rounded-too-early:{name}-{digits}", scores, P, product(P, V)

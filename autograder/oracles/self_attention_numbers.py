@@ -31,14 +31,16 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
         "scores-of-keys": loops.attention(K, Q, V),
     }.items():
         found[f"{name}/Z"], found[f"{name}/P"] = output
+    for name, _, weights, mixed in loops.rounded_too_early(Q, K, V):
+        found |= {f"{name}/P": weights, f"{name}/Z": mixed}
     found["map-transposed/P"] = P.T
     found["map-transposed/Z"] = loops.product(P.T, V)
     found["weights-transposed/Z"] = loops.product(P.T, V)
     scales = {"no-scale": 1.0, "scaled-by-d": float(d), "scale-of-input-size": math.sqrt(D)}
     rules = {"softmax-over-columns": loops.columns, "softmax-over-everything": loops.everything}
     for scale, divisor in scales.items():
-        for rule, weights in rules.items():
-            both = loops.attention(Q, K, V, divisor=divisor, weights=weights)
+        for rule, softmax in rules.items():
+            both = loops.attention(Q, K, V, divisor=divisor, weights=softmax)
             found[f"{scale}-and-{rule}/Z"], found[f"{scale}-and-{rule}/P"] = both
     found["keys-mixed/Z"] = loops.product(P, K)
     found["queries-mixed/Z"] = loops.product(P, Q)

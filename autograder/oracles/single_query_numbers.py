@@ -32,6 +32,8 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
     }.items():
         found[f"{name}/probabilities"] = shares
         found[f"{name}/output"] = _mix(shares, X)
+    for name, z, P, Z in loops.rounded_too_early(q[None], X, X):
+        found |= {f"{name}/scores": z[0], f"{name}/probabilities": P[0], f"{name}/output": Z[0]}
     found["mean/output"] = X.mean(axis=0)
     found["scores-as-weights/output"] = _mix(scores, X)
     return found

@@ -18,6 +18,7 @@ from course_utils import register
 DECIMALS = 3
 # A number counts as right when it is off by at most one in the last place that was asked for.
 TOLERANCE = 1.001 * 10.0**-DECIMALS
+POINTS = "If you wrote decimal commas, use points: 2.5, not 2,5."
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.004, 0.93
 
 
@@ -464,7 +465,9 @@ def what_is_off(expected: np.ndarray, answer, tolerance: float = TOLERANCE) -> s
     if got.shape != expected.shape and got.squeeze().shape == expected.shape:
         got = got.squeeze()
     if got.shape != expected.shape:
-        return f"the shape should be {list(expected.shape)}, but it is {list(got.shape)}."
+        split = got.ndim == expected.ndim and got.size > expected.size
+        more = f" {POINTS}" if split and (got == np.round(got)).all() else ""
+        return f"this should be {_size(expected)}, but it is {_size(got)}.{more}"
     off = ~(np.abs(got - expected) <= tolerance)
     if not off.any():
         return ""
@@ -478,6 +481,16 @@ def what_is_off(expected: np.ndarray, answer, tolerance: float = TOLERANCE) -> s
         f"{off.size - int(off.sum())} of {off.size} numbers are right. "
         f"Look at {place}: you have {float(got[first]):.6g}."
     )
+
+
+def _size(array: np.ndarray) -> str:
+    """The size of a vector or table in words; a single number may come as a list of one."""
+    if array.size == 1:
+        return "one number"
+    count = f"{array.shape[-1]} number{'s' * (array.shape[-1] != 1)}"
+    if array.ndim == 1:
+        return f"a list of {count}"
+    return f"{len(array)} rows of {count}" if array.ndim == 2 else f"lists nested {array.ndim} deep"
 
 
 def show(**matrices) -> None:

@@ -11,18 +11,24 @@ from course_utils.checks.judge import Check, Evidence, Misconception, NoOracle, 
 from course_utils.checks.wire import Ask
 
 COURSE, OWN, WHOSE = "numbers", "own numbers", "whose"
-NEAR = 0.03
 # The names that an array is worked out from, and how.
 Follows = tuple[tuple[str, ...], Callable[..., np.ndarray]]
 
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A known slip; the oracle gives its arrays under `<name>/<array>`."""
+    """A known slip; the oracle gives its arrays under `<name>/<array>`, or `<name>:<way>/<array>`."""
 
     name: str
     sentence: str
     hint: str
+
+
+ROUNDED = NearMiss(
+    "rounded-too-early",
+    "You are close: the last digits are off, because a step was rounded too early.",
+    f"Keep more digits on the way, and round to {practice.DECIMALS} decimals at the end.",
+)
 
 
 def typed_exercise(
@@ -43,6 +49,8 @@ def typed_exercise(
     follows  what an array should be, given the arrays that were typed before it
     """
     tolerance = 1e-6 if exact else practice.TOLERANCE
+    known = (*near_misses, *(() if exact else (ROUNDED,)))
+    slips = Slips(known, question, tuple(asked), tuple(shares), tolerance)
 
     def asks(rng: np.random.Generator, student: str | None = None) -> list[Ask]:
         # The numbers are fixed, or the student's own: `rng` has nothing to draw here.
@@ -70,7 +78,10 @@ def typed_exercise(
             if problem:
                 rule = (follows or {}).get(name)
                 wrong = _apart(expected, got) > tolerance if got.shape == expected.shape else True
-                seen = reading(expected, got.squeeze(), name in shares) if wrong else ""
+                may_be_rounded = slips.named(e) in (None, ROUNDED)
+                seen = ""
+                if wrong:
+                    seen = reading(expected, got.squeeze(), name in shares, may_be_rounded)
                 if wrong and not seen and rule:
                     seen = follow(e, name, got, rule, right(e, question))
                 raise Wrong(f"`{name}`: {problem} {seen}".strip())
@@ -88,8 +99,7 @@ def typed_exercise(
         ),
         misconceptions=(
             *_other_numbers(question, tuple(asked), tolerance),
-            *(_as_misconception(m, question, tuple(asked), tolerance) for m in near_misses),
-            *(() if exact else (_rounded(question, tuple(asked), tolerance, shares),)),
+            *slips.misconceptions(),
         ),
     )
 
@@ -105,7 +115,9 @@ def left_out(e: Evidence, name: str, expected: np.ndarray, wanted: int) -> None:
     gaps, whole = _with_gaps(e, name, expected), e.reply(label_of(e)).arrays.get(name)
     if gaps is not None and np.isnan(gaps).all():
         raise Wrong(f"`{name}` is still empty: fill in {wanted} rows.")
-    if whole is not None and whole.ndim == 2 and len(whole) < len(expected):
+    if whole is None or whole.ndim != 2 or whole.shape == expected.T.shape:
+        return
+    if len(whole) < len(expected):
         raise Wrong(
             f"`{name}` should keep its {len(expected)} rows, but it has {len(whole)}. Leave the dots "
             "in those that you don't need."
@@ -150,7 +162,9 @@ def _rows(numbers: list[int]) -> str:
     )
 
 
-def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
+def reading(
+    expected: np.ndarray, got: np.ndarray, sums_to_one: bool, may_be_rounded: bool = True
+) -> str:
     """What can be seen in one array by itself: transposed, rounded, or rows that sum to no one."""
     if (
         got.ndim == 2
@@ -163,18 +177,30 @@ def reading(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> str:
         return "It is transposed: its rows are the columns asked for."
     if got.shape != expected.shape:
         return ""
-    for digits in range(practice.DECIMALS):
-        if _apart(np.round(expected, digits), got) < 1e-9:
-            return (
-                f"It is rounded to {digits or 'no'} decimal{'s' * (digits != 1)}: write "
-                f"{practice.DECIMALS}."
-            )
+    digits = _rounded_to(expected, got, sums_to_one)
+    if digits is not None and may_be_rounded:
+        so_far = f"{digits} decimal{'s' * (digits != 1)}" if digits else "the nearest whole number"
+        return f"It is right only to {so_far}: write {practice.DECIMALS} decimals."
     sums = np.atleast_2d(got).sum(axis=-1)
     off = np.flatnonzero(np.abs(sums - 1) > 0.01)
+    if sums_to_one and len(off) and (np.abs(sums - 100) < 1)[~np.isnan(sums)].all():
+        return "These are percentages: write fractions, which sum to 1."
     if sums_to_one and len(off):
         row = f"Row {off[0] + 1} sums" if got.ndim == 2 else "They sum"
         return f"{row} to {sums[off[0]]:.3f}, and weights sum to 1."
     return ""
+
+
+def _rounded_to(expected: np.ndarray, got: np.ndarray, sums_to_one: bool) -> int | None:
+    """To how many decimals the right numbers are rounded, however a half was, if they are.
+
+    Weights that are all 0 or 1 are not called rounded: they are what argmax gives.
+    """
+    for digits in range(int(sums_to_one), practice.DECIMALS):
+        has_so_many = _apart(np.round(got, digits), got) < 1e-9
+        if has_so_many and got.any() and _apart(expected, got) <= 0.5 * 0.1**digits + 1e-9:
+            return digits
+    return None
 
 
 def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows, expected: dict) -> str:
@@ -189,8 +215,11 @@ def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows, expected: dic
     unknown = np.isnan(made[~np.isnan(got)]).any() if made.shape == got.shape else True
     if unknown or _apart(made, got) > 5 * practice.TOLERANCE:
         return ""
-    told = [f"`{n}`" for n in names if n not in given]
-    return f"It does follow from your {' and '.join(told)}: mend {'that' if len(told) == 1 else 'those'} first."
+    mine = {n: so_far(e, n, expected[n]) for n in names if n not in given}
+    told = " and ".join(f"`{n}`" for n in mine)
+    if all(_apart(expected[n], array) <= practice.TOLERANCE for n, array in mine.items()):
+        return f"It does follow from {told} as you typed it: keep more digits on the way."
+    return f"It does follow from your {told}: mend {'that' if len(mine) == 1 else 'those'} first."
 
 
 def label_of(e: Evidence) -> str:
@@ -202,7 +231,13 @@ def typed(e: Evidence, name: str) -> np.ndarray:
     reply = e.reply(label_of(e))
     if name not in reply.arrays:
         note = reply.notes.get(name, f"`{name}` has no value yet.")
+        if note.endswith("different lengths."):
+            note += f" {practice.POINTS}"
+        if note.endswith("with text in it."):
+            note += " Leave out the quotation marks."
         raise Wrong(note if note.startswith("`") else f"`{name}` should be numbers, not text.")
+    if reply.arrays[name].dtype == bool:
+        raise Wrong(f"`{name}` holds True and False: write numbers.")
     array = reply.arrays[name].astype(float)
     if not np.isfinite(array).all():
         raise Wrong(f"`{name}` holds values that are not finite (NaN or infinity).")
@@ -245,50 +280,70 @@ def _filled(e: Evidence, names: tuple[str, ...], expected: dict) -> dict[str, np
     return found
 
 
-def _first_wrong(e: Evidence, question: str, names: tuple[str, ...], tolerance: float):
-    """The first typed array that is not right: later ones often follow from it."""
-    expected = right(e, question)
-    for name, array in _filled(e, names, expected).items():
-        if _apart(expected[name], array) > tolerance:
-            return name, array
-    return None, None
-
-
 def _apart(one: np.ndarray, other: np.ndarray) -> float:
     """The largest difference; an empty place, NaN, differs from nothing."""
     return float(np.nan_to_num(np.abs(one - other)).max(initial=0.0))
 
 
-def _as_misconception(near: NearMiss, question, names, tolerance) -> Misconception:
-    def matches(e: Evidence) -> bool:
-        name, array = _first_wrong(e, question, names, tolerance)
-        expected = right(e, question)
-        slip = {n: expected[f"{near.name}/{n}"] for n in names if f"{near.name}/{n}" in expected}
-        if name not in slip or _apart(slip[name], array) > 2 * practice.TOLERANCE:
+@dataclass(frozen=True)
+class Slips:
+    """The near misses of an exercise; one is named where it explains what was typed, and only it."""
+
+    near_misses: tuple[NearMiss, ...]
+    question: str
+    names: tuple[str, ...]
+    shares: tuple[str, ...]
+    tolerance: float
+
+    def fit(self, near: NearMiss, e: Evidence) -> bool:
+        """Whether it gives the first array that is wrong: later ones often follow from it."""
+        expected = right(e, self.question)
+        found = _filled(e, self.names, expected)
+        wrong = [n for n in found if _apart(expected[n], found[n]) > self.tolerance]
+        if not wrong:
             return False
         # What was typed before it is right: the slip must not have spoilt that.
-        before = [n for n in _filled(e, names, expected) if names.index(n) < names.index(name)]
-        return all(_apart(slip[n], expected[n]) <= tolerance for n in before if n in slip)
+        before = [n for n in found if self.names.index(n) < self.names.index(wrong[0])]
+        coarse = [
+            n for n in wrong if _rounded_to(expected[n], found[n], n in self.shares) is not None
+        ]
+        if wrong[0] in coarse:  # then it must explain more than coarse rounding does
+            if coarse == wrong:
+                return False
+            explained = wrong
+        else:
+            explained = wrong[:1]
+        return any(
+            all(n in slip and _agrees(slip[n], found[n], 2 * practice.TOLERANCE) for n in explained)
+            and all(_agrees(slip[n], expected[n], self.tolerance) for n in before if n in slip)
+            for slip in _variants(near, expected)
+        )
 
-    return Misconception(near.name, near.sentence, near.hint, matches)
+    def named(self, e: Evidence) -> NearMiss | None:
+        fitting = [near for near in self.near_misses if self.fit(near, e)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def misconceptions(self) -> list[Misconception]:
+        def is_named(near: NearMiss):
+            return lambda e: self.named(e) is near
+
+        return [Misconception(n.name, n.sentence, n.hint, is_named(n)) for n in self.near_misses]
 
 
-def _rounded(question, names, tolerance, shares) -> Misconception:
-    def matches(e: Evidence) -> bool:
-        expected = right(e, question)
-        found = _filled(e, names, expected)
-        sums = [found[n].sum(axis=-1) for n in shares if n in found]
-        if any(_apart(np.ones_like(total), total) > 0.01 for total in sums):
-            return False  # rounding leaves the sum nearly as it is
-        gaps = [_apart(expected[n], a) for n, a in found.items()]
-        return bool(gaps) and tolerance < max(gaps) <= NEAR
+def _variants(near: NearMiss, expected: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """The arrays that a near miss gives; one with a colon and more in its keys has several."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for key, array in expected.items():
+        variant, _, name = key.rpartition("/")
+        if variant.partition(":")[0] == near.name:
+            found.setdefault(variant, {})[name] = array
+    return list(found.values())
 
-    return Misconception(
-        "rounded-too-early",
-        "You are close: the last digits are off, as they are when a step is rounded.",
-        f"Keep more digits on the way, and round to {practice.DECIMALS} decimals at the end.",
-        matches,
-    )
+
+def _agrees(slip: np.ndarray, typed: np.ndarray, tolerance: float) -> bool:
+    """Whether a slip gives what was typed; what it can't give (NaN) was not typed either."""
+    unknown = np.isnan(slip) & ~np.isnan(typed)
+    return not unknown.any() and _apart(slip, typed) <= tolerance
 
 
 def _other_numbers(question, names, tolerance) -> tuple[Misconception, Misconception]:

@@ -26,13 +26,13 @@ def messages(exercise: str, name: str) -> dict[str, str]:
             "single-query-numbers",
             "wrong_one_decimal",
             "scores",
-            "It is rounded to 1 decimal: write 3.",
+            "It is right only to 1 decimal: write 3 decimals.",
         ),
         (
             "single-query-numbers",
             "wrong_whole_numbers",
             "scores",
-            "rounded to no decimals: write 3.",
+            "right only to the nearest whole number: write 3 decimals.",
         ),
         ("single-query-numbers", "wrong_does_not_sum", "probabilities", "They sum to 0.971"),
         ("single-query-numbers", "wrong_no_scale", "probabilities", "follow from your `scores`"),
@@ -76,7 +76,7 @@ ONE_VECTOR = "scores = {}\nprobabilities = [...] * 4\noutput = [...] * 3"
         (
             "P[:2] = [[0, 0, 0, 1.0], [0.6, 0, 0.4, 0]]",
             "P",
-            "`P`: row 1 is not right yet. Look at column 3: you have 0. It is rounded to 1 decimal: write 3.",
+            "`P`: row 1 is not right yet. Look at column 3: you have 0. It is right only to 1 decimal: write 3 decimals.",
         ),
         ("P[1][2] = 0.301", "P", "you have 0.301. Row 2 sums to 0.899, and weights sum to 1."),
         (
@@ -117,7 +117,7 @@ def test_two_right_rows_are_enough(form):
     "scores, said",
     [
         ("[3.182, ..., ..., ...]", "`scores`: number 1 is not right yet: you have 3.182."),
-        ("[..., 0, 2.6, ...]", "you have 2.6. It is rounded to 1 decimal: write 3."),
+        ("[..., 0, 2.6, ...]", "you have 2.6. It is right only to 1 decimal: write 3 decimals."),
         ("[2.598, ..., ..., ...]", "`scores`: right so far. Other places are still empty."),
         ("[..., ..., ..., ...]", "`scores` still has empty places"),
     ],

@@ -133,12 +133,12 @@ def test_each_challenge_counts_by_itself():
     [
         (2.38, "should be a dict"),
         ({}, "is missing"),
-        ({"Q": "abc"}, "is a str"),
+        ({"Q": "abc"}, "is text"),
         ({"Q": None}, "is nothing"),
         ({"Q": [[1, 2], [3]]}, "different lengths"),
         ({"Q": [[1, 2, 3, 4]]}, "2 by 4"),
-        ({"Q": [[float("nan")] * 4] * 2}, "outside the range from -1e+06 to 1e+06"),
-        ({"Q": [[1e308] * 4] * 2}, "outside the range from -1e+06 to 1e+06"),
+        ({"Q": [[float("nan")] * 4] * 2}, "outside the range from -1,000,000 to 1,000,000"),
+        ({"Q": [[1e308] * 4] * 2}, "outside the range from -1,000,000 to 1,000,000"),
     ],
 )
 def test_odd_things_in_a_place_get_a_sentence_and_the_others_count(answer, says):

@@ -64,17 +64,22 @@ def test_an_id_gives_its_own_numbers_however_it_is_typed():
     assert len({as_tuple(practice.numbers_of(f"student{i}")) for i in range(40)}) == 40
 
 
+def is_slip(key: str) -> bool:
+    """Not a rounding, which has a colon in its name: a rounding may well change nothing."""
+    return "/" in key and ":" not in key
+
+
 @pytest.mark.parametrize("question", practice.QUESTIONS)
 def test_every_slip_can_be_told_from_the_right_answer_for_every_student(question):
     confused = 0
     for i in range(60):
         found = oracle(question, practice.numbers_of(f"student{i}"))
         for key, array in found.items():
-            if "/" in key:
+            if is_slip(key):
                 gap = np.abs(array - found[key.split("/")[1]]).max()
                 confused += gap <= 2 * practice.TOLERANCE
     # A slip may by chance not show in one of its arrays (the argmax of query 1 is that of query 2).
-    slips = sum("/" in key for key in found) * 60
+    slips = sum(map(is_slip, found)) * 60
     assert confused / slips < 0.06
 
 
@@ -112,7 +117,7 @@ def test_checking_says_where_to_look_and_not_what_is_right(capsys):
 @pytest.mark.parametrize("answer", [None, ..., "text", [..., 1, 2, 3], [[1, 2], [3]], [1, 2]])
 def test_an_answer_that_is_no_table_of_numbers_is_told_so(answer):
     said = practice.what_is_off(np.zeros(4), answer)
-    assert "not a table of numbers" in said or "the shape should be" in said
+    assert "not a table of numbers" in said or "this should be" in said
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300, -2.5])

@@ -68,7 +68,8 @@ def answer_of(e: Evidence, name: str) -> Answer:
             raise Wrong(f"`{part}` should be {size}.", "Copy the line from the editor as it is.")
         low, high = (COOLEST, HOTTEST) if part == "temperature" else (-LARGEST, LARGEST)
         if not ((low <= array) & (array <= high)).all():  # NaN too is in no range
-            raise Wrong(f"`{part}` contains a number outside the range from {low:g} to {high:g}.")
+            bounds = f"{low:,.7g} to {high:,.7g}"
+            raise Wrong(f"`{part}` contains a number outside the range from {bounds}.")
         if part == "mask" and not np.isin(array, (0, 1)).all():
             raise Wrong("`mask` should contain 1 where a key is seen and 0 where it is hidden.")
         found[part] = array
@@ -290,8 +291,8 @@ exercise = Check(
         ),
         Misconception(
             "under-another-name",
-            "One answer has the wrong name: it reaches the goal of another challenge.",
-            "Look at the name between the quotes of each line.",
+            "One answer reaches the goal of another challenge, not its own.",
+            "Is the name between the quotes the right one? If it is, what does this challenge ask for?",
             under_another_name,
         ),
         Misconception(

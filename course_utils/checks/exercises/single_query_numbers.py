@@ -50,7 +50,7 @@ exercise = typed_exercise(
         ),
         NearMiss(
             "no-exp",
-            "You divided the scores by their sum without taking exp first.",
+            "Your probabilities are the scores divided by their sum, without exp.",
             "The softmax is exp(z), divided by the sum of exp(z) over all scores.",
         ),
         NearMiss(

@@ -10,7 +10,7 @@ QUESTION = "two-heads"
 def some_row_matches(e: Evidence) -> None:
     expected, got = right(e, QUESTION)["Z_total"], typed(e, "Z_total")
     if got.shape != expected.shape:
-        raise Wrong(practice.what_is_off(expected, got).capitalize())
+        raise Wrong(f"`Z_total`: {practice.what_is_off(expected, got)}")
     if not any(not practice.what_is_off(row, mine) for row, mine in zip(expected, got)):
         raise Wrong("No row of `Z_total` is right yet.", "Finish one row before the others.")
 

@@ -3,6 +3,8 @@
 What an entry has instead of numbers is noted, so that the other entries still count.
 """
 
+import difflib
+
 import numpy as np
 
 from course_utils.checks.probes.student_code import Missing, as_array, find
@@ -21,6 +23,11 @@ def run(namespace: dict, options: dict) -> Reply:
     for entry, parts in options["entries"].items():
         if entry not in filled:
             notes[entry] = f'`{name}["{entry}"]` is not there yet.'
+            unknown = [
+                key for key in filled if isinstance(key, str) and key not in options["entries"]
+            ]
+            for key in difflib.get_close_matches(entry, unknown[:100], 1):
+                notes[entry] = f'`{name}["{key}"]` should be called `{name}["{entry}"]`.'
         elif not isinstance(filled[entry], dict):
             wanted = ", ".join(f'"{part}": ...' for part in parts)
             notes[entry] = f'`{name}["{entry}"]` should be a dict: `{{{wanted}}}`.'
