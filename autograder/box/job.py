@@ -14,11 +14,13 @@ class Limits:
     """What one submission may use. Honest answers need about a tenth of each.
 
     wall_seconds is for one run in the box; together_seconds for all runs of a submission, which
-    has more than one only if the first failed.
+    has more than one only if the first failed; alone_seconds for an answer that is then tried
+    alone, until it is known how much time the others leave.
     """
 
     wall_seconds: float = 40.0
     together_seconds: float = 120.0
+    alone_seconds: float = 4.0
     cpu_seconds: int = 15
     memory_bytes: int = 2560 * MEGABYTE
     processes: int = 64

@@ -26,7 +26,6 @@ from autograder.seeds import fresh_seeds
 from course_utils.checks import judge, wire
 
 PRINTED_CHARACTERS = 4000
-LEAST_SECONDS = 4.0  # that an answer has by itself, however many there are
 
 Seeds = Mapping[str, tuple[int, ...]]
 
@@ -101,16 +100,48 @@ def one_by_one(
 ) -> dict[str, Replies]:
     """Run each answer on its own: an endless or fatal one must not cost the others their points.
 
-    They share the time that is left. What a quick one does not use, the next ones have.
+    Each has a few seconds at first. Those that need more share what is left of the submission's
+    time; if that is too little for an answer, a person is told.
     """
-    replies = {}
+    first = min(box.limits.alone_seconds, box.limits.wall_seconds)
+    replies: dict[str, Replies] = {}
+    slow: list[tuple[str, tuple[RunnableCell, ...]]] = []
     for number, exercise in enumerate(exercises):
         own = cells_for(exercise, cells)
         if len(exercises) > 1 or len(own) < len(cells):
-            share = (until - time.monotonic()) / (len(exercises) - number)
-            seconds = min(box.limits.wall_seconds, max(share, LEAST_SECONDS))
-            _, replies[exercise] = ask(task, (exercise,), own, box, seconds)
+            seconds = min(first, share_of(until, len(exercises) - number))
+            replies[exercise], at_its_end = ask_alone(task, exercise, own, box, seconds)
+            if at_its_end:
+                slow.append((exercise, own))
+    for number, (exercise, own) in enumerate(slow):
+        seconds = min(box.limits.wall_seconds, share_of(until, len(slow) - number))
+        at_its_end = seconds <= first  # it had as much before
+        if not at_its_end:
+            replies[exercise], at_its_end = ask_alone(task, exercise, own, box, seconds)
+        if at_its_end and seconds < box.limits.wall_seconds:
+            replies[exercise] = Replies(None, "budget", no_time_left(box.limits))
     return replies
+
+
+def share_of(until: float, answers: int) -> float:
+    """The seconds that each of so many answers has until then."""
+    return max(0.1, (until - time.monotonic()) / answers)
+
+
+def no_time_left(limits: Limits) -> str:
+    return (
+        f"It was stopped: the answers of one submission together may take "
+        f"{limits.together_seconds:g} s, and these take longer."
+    )
+
+
+def ask_alone(
+    task: Task, exercise: str, cells: Sequence[RunnableCell], box: RunsJobs, seconds: float
+) -> tuple[Replies, bool]:
+    """The replies of one answer, and whether it was stopped when these seconds were over."""
+    started = time.monotonic()
+    _, replies = ask(task, (exercise,), cells, box, seconds)
+    return replies, replies.box == "timeout" and time.monotonic() - started >= seconds
 
 
 def read_too(judged: Judged, cells: tuple[RunnableCell, ...]) -> Judged:

@@ -56,8 +56,9 @@ class ExerciseRecord:
     """The verdict on one checked exercise.
 
     box: "ok", "timeout", "memory", "cell" (the answer's cell raised an error before it defined its
-    name), "package" (it imports what the grader does not have), "crashed", "output" or "forged".
-    message: why, if not "ok".
+    name), "package" (it imports what the grader does not have), "budget" (it was within its own
+    limits, but the answers together used up the submission's time), "crashed", "output" or
+    "forged". message: why, if not "ok".
     seeds: with them the same questions, and so the same verdict, can be made again.
     """
 

@@ -1,5 +1,7 @@
 """Which cells are run, and that one bad answer does not cost another its points."""
 
+import copy
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -7,8 +9,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.box import Box, Limits, Outcome, why_unavailable
 from autograder.grading.clean import OWN_OUTPUT, clean_notebook
 from autograder.grading.grade import Task, draw_seeds, grade
+from autograder.grading.record import SubmissionRecord
 from autograder.grading.releases import release_notebook
-from autograder.grading.verdict import BoxFailed
+from autograder.grading.verdict import BoxFailed, with_verdicts
 from autograder.grading.what_to_run import (
     RunnableCell,
     cells_for,
@@ -16,9 +19,13 @@ from autograder.grading.what_to_run import (
     checked_exercises,
     modules_for,
 )
-from tests.grading.handing_in import RIGHT
+from autograder.paths import ROOT
+from autograder.whole_class.grade_class import Options, grade_class
+from course_utils.checks import wire
+from tests.grading.handing_in import RIGHT, cell_of
 
 needs_box = pytest.mark.skipif(bool(why_unavailable()), reason="no namespaces")
+MUTANTS = ROOT / "autograder" / "mutants"
 AVERAGE = "def weighted_average(weights, values):\n    return weights @ values / weights.sum()"
 
 
@@ -110,6 +117,78 @@ def test_the_same_seeds_give_the_same_verdict(box):
     two = grade(Task("ann", two_exercises(AVERAGE, wrong), seeds), box)
     said = [[f.message for f in a.verdict.findings] for g in (one, two) for a in g.answers]
     assert said[:2] == said[2:]
+
+
+class SlowBox:
+    """In the place of the box: each answer takes its time, on a clock that nobody waits for."""
+
+    limits = Limits()
+
+    def __init__(self, needs, monkeypatch):
+        self.needs, self.now = needs, 0.0
+        monkeypatch.setattr("autograder.grading.grade.time.monotonic", lambda: self.now)
+
+    def run(self, job, seconds):
+        needed = sum(self.needs.get(answer, 0) for answer in job.answers)
+        self.now += min(needed, seconds)
+        if needed > seconds:
+            return Outcome("timeout", None, f"It was stopped after {seconds:g} s.", "")
+        return Outcome("ok", wire.pack_response({}), "", "")
+
+
+@pytest.mark.parametrize(
+    ("average", "attention", "ends"),
+    [
+        (3, 39, {"weighted-average": "ok", "dot-prod-attention": "ok"}),
+        (35, 35, {"weighted-average": "ok", "dot-prod-attention": "ok"}),
+        (1, 41, {"weighted-average": "ok", "dot-prod-attention": "timeout"}),
+        (39, 39, {"weighted-average": "budget", "dot-prod-attention": "budget"}),
+        (41, 41, {"weighted-average": "budget", "dot-prod-attention": "budget"}),
+        (2, 999, {"weighted-average": "ok", "dot-prod-attention": "timeout"}),
+    ],
+)
+def test_slow_answers_share_the_time_that_their_submission_has(
+    average, attention, ends, monkeypatch
+):
+    box = SlowBox({"weighted-average": average, "dot-prod-attention": attention}, monkeypatch)
+    seeds = draw_seeds(["weighted-average", "dot-prod-attention"])
+    apart = RIGHT.replace("weights", "alpha")  # neither answer uses a name of the other
+    grades = grade(Task("ann", two_exercises(AVERAGE, apart), seeds), box)
+    assert {answer.exercise: answer.box for answer in grades.answers} == ends
+    assert box.now <= box.limits.together_seconds + 1e-6
+    record = with_verdicts(SubmissionRecord("r", "ann", "00", "x"), grades, "r", {})
+    flagged = [name for name, box_said in ends.items() if box_said == "budget"]
+    assert [flag.exercise for flag in record.flags] == flagged
+    assert all(f.source == "box" and "together may take 120 s" in f.text for f in record.flags)
+
+
+@needs_box
+@pytest.mark.box
+def test_a_submission_whose_answers_are_slow_but_allowed_is_stopped_and_flagged(tmp_path):
+    """Each answer ends within the limit of one run; together they take more than a submission may."""
+    release = release_notebook("00_start_here")
+    checked = checked_exercises(release)
+    for student, delay in (("ann", 0), ("bob", 0), ("slow", 4)):
+        notebook = copy.deepcopy(release)
+        for exercise in checked:
+            answer = (MUTANTS / exercise / "right_loop.py").read_text(encoding="utf-8")
+            cell_of(notebook, exercise).source = f"import time\ntime.sleep({delay})\n{answer}"
+        path = tmp_path / "in" / student / "00_start_here.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(nbformat.writes(notebook), encoding="utf-8")
+    limits = Limits(wall_seconds=6, together_seconds=8, alone_seconds=0.5)
+    options = Options(
+        "00_start_here", (tmp_path / "in",), tmp_path / "course", jobs=2, limits=limits
+    )
+    run, records = grade_class(options)
+    found = {record.student: record for record in records}
+    assert run.submissions == run.graded == 3
+    for honest in ("ann", "bob"):
+        assert found[honest].points == found[honest].max_points and not found[honest].flags
+    assert found["slow"].points == 0
+    assert [flag.exercise for flag in found["slow"].flags] == list(checked)
+    assert all("together may take 8 s" in flag.text for flag in found["slow"].flags)
+    assert {problem.student for problem in run.problems} == {"slow"}
 
 
 def test_a_box_that_fails_gives_nobody_a_grade():
