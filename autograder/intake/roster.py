@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -123,7 +123,7 @@ def read_settled(path: Path) -> dict[str, str]:
 
 
 def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
-    lines: dict[str, int] = {}
+    lines: dict[str, tuple[int, Student]] = {}
     for number, student in students:
         if not student.id:
             raise RosterError(f"Line {number} of the roster {path} has no student id. Add one.")
@@ -133,11 +133,18 @@ def _check_ids(students: list[tuple[int, Student]], path: Path) -> None:
                 "a folder. Use at most 120 letters, digits, '-', '_', '.' and '@'."
             )
         if student.id in lines:
-            raise RosterError(
-                f"The roster {path} has the id {student.id} twice, in lines {lines[student.id]} "
-                f"and {number}. Give each student another id."
+            first, other = lines[student.id]
+            remedy = (
+                "If this is one person in two sections, keep the line with the section whose due "
+                "dates count."
+                if replace(student, section="") == replace(other, section="")
+                else "Give each student another id."
             )
-        lines[student.id] = number
+            raise RosterError(
+                f"The roster {path} has the id {student.id} twice, in lines {first} and {number}. "
+                f"{remedy}"
+            )
+        lines[student.id] = number, student
 
 
 class Directory:
@@ -145,9 +152,8 @@ class Directory:
 
     def __init__(self, students: list[Student], settled: Mapping[str, str] | None = None):
         self._settled = settled or {}
-        self._found: dict[str, Student | None] = {}
-        for student in students:
-            self._enter(plain(student.id), student, sure=True)
+        self._by_id = {student.id: student for student in students}
+        self._found = _unshared((plain(student.id), student) for student in students)
         for student in students:
             first, last = student.first_name, student.last_name
             for key in (
@@ -159,27 +165,26 @@ class Directory:
                 student.github,
             ):
                 self._enter(plain(key), student)
-        self._by_lms = {plain(student.lms_id): student for student in students if student.lms_id}
-        self._ids = {student.id for student in students}
-        self._students = students
+        self._by_lms = _unshared((plain(student.lms_id), student) for student in students)
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._by_id)
 
     def has_id(self, text: str) -> bool:
-        return text in self._ids
+        return text in self._by_id
 
-    def _enter(self, key: str, student: Student, sure: bool = False) -> None:
-        if not key:
-            return
+    def _enter(self, key: str, student: Student) -> None:
         known = self._found.get(key, student)
         if known is not student and (known is None or plain(known.id) != key):
             self._found[key] = None  # two students share it, so it identifies neither
-        elif sure or key not in self._found:
-            self._found[key] = student
+        elif key:
+            self._found.setdefault(key, student)
 
     def find(self, text: str) -> Student | None:
-        return self._found.get(plain(text)) if text else None
+        """The student by an id as it is, or by an id or name without case and punctuation."""
+        if not text:
+            return None
+        return self._by_id.get(text) or self._found.get(plain(text))
 
     def by_lms_id(self, text: str) -> Student | None:
         return self._by_lms.get(plain(text)) if text else None
@@ -191,7 +196,7 @@ class Directory:
         student = student or self._settled.get(outer) or self._settled.get(harmless(outer))
         if not student:
             return None
-        return next((s for s in self._students if s.id == student), Student(student))
+        return self._by_id.get(student, Student(student))
 
     def by_login(self, folder: str) -> Student | None:
         """The student by the login at the end of a GitHub Classroom folder."""
@@ -205,6 +210,15 @@ class Directory:
         pairs = [a + b for a, b in itertools.pairwise(words)]
         hits = {student.id: student for part in pairs + words if (student := self.find(part))}
         return next(iter(hits.values())) if len(hits) == 1 else None
+
+
+def _unshared(keys: Iterable[tuple[str, Student]]) -> dict[str, Student | None]:
+    """Who each key identifies: None where two students share it."""
+    found: dict[str, Student | None] = {}
+    for key, student in keys:
+        if key:
+            found[key] = None if key in found else student
+    return found
 
 
 def decode(raw: bytes) -> str:

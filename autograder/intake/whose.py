@@ -88,7 +88,7 @@ def arrivals(
         if one.entry.is_about_others and not untold.get(one.entry.name):
             continue
         unread = one.entry.path is None and not one.entry.problem
-        if unread and student.startswith("unknown-"):
+        if unread and one.person is None and not made_id(one.named):
             continue  # the instructor's own file: it belongs to no student and is not read
         flags = [*doubts.get(student, ()), *_claims(one, student, assignments, directory)]
         if one.entry.is_about_others:

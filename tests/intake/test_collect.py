@@ -443,6 +443,7 @@ def test_rosters_in_other_encodings_are_read(tmp_path, encoding):
         ("", "is empty"),
         ("name,town\nJane,Ulm\n", "no column for the student's id"),
         ("id,name\njdoe,Jane\njdoe,John\n", "twice, in lines 2 and 3"),
+        ("id,name,section\ns1,Jane Doe,A\ns1,Jane Doe,B\n", "one person in two sections, keep"),
         ("id,name\n,Jane\n", "Line 2 .* has no student id"),
         ("id,name\n../x,Jane\n", "can't be the name of a folder"),
     ],

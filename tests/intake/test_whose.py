@@ -274,6 +274,39 @@ def test_github_classroom_folders_end_in_the_login(tmp_path, roster):
     assert set(by_student(path, roster)) == {"alice", "mallory"}
 
 
+@pytest.mark.parametrize(
+    ("ids", "neither"),
+    [(("12-3", "1-23"), "123"), (("ann", "Ann"), "ANN"), (("müller", "muller"), "MULLER")],
+)
+def test_ids_that_differ_in_signs_alone_are_two_students(tmp_path, ids, neither):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,first_name,last_name\n" + "".join(f"{one},,\n" for one in ids), "utf-8")
+    contents = dict(zip([f"{one}/03_attention.ipynb" for one in ids], (GOOD, BAD), strict=True))
+    found = by_student(laid_out(tmp_path, contents), roster)
+    assert [(one, found[one].source_name) for one in ids] == [
+        (n.split("/")[0], n) for n in contents
+    ]
+    assert all(not submission.flags for submission in found.values())
+    # a name that fits both is nobody's
+    other = laid_out(tmp_path / "other", {f"{neither}/03_attention.ipynb": GOOD})
+    assert not set(ids) & set(by_student(other, roster))
+
+
+def test_a_number_that_two_students_have_on_the_roster_decides_nothing(tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,first_name,last_name,lms_user_id\ns1,Ann,Ames,7\ns2,Bob,Bell,7\n")
+    folder = "Ann Ames_7_assignsubmission_file_"
+    found = by_student(laid_out(tmp_path, {f"{folder}/03_attention.ipynb": GOOD}), roster)
+    assert set(found) == {"s1"}
+
+
+def test_a_student_whose_id_begins_like_ours_for_nobody_is_not_dropped(tmp_path):
+    path = laid_out(tmp_path, {"unknown-joe/essay.pdf": b"%PDF", **HONEST, "03_attention": b""})
+    found = by_student(path)
+    assert set(found) == {"alice", "bob", "unknown-joe"}
+    assert "No notebook was handed in" in " ".join(found["unknown-joe"].flags)
+
+
 def test_two_names_never_share_an_id_that_is_made_up(tmp_path):
     contents = {"A B/03_attention.ipynb": GOOD, "A_B/03_attention.ipynb": BAD}
     assert len(by_student(laid_out(tmp_path, contents))) == 2
