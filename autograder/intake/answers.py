@@ -100,7 +100,7 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
         else:
             work.flags.append(
                 f"{place.name}: the notebook has {len(different)} different answers "
-                f"(cells {numbers(different)}). The last one is graded; decide which one counts."
+                f"({numbers(different)}). The last one is graded; decide which one counts."
             )
             parts = parts[-1:]
     have = set().union(*[read_code(source).defines for _, source in parts], set())
@@ -113,9 +113,9 @@ def answer_in_code(work: Work, place: Place, loose: list[Loose]) -> str | None:
         rivals = [part for part in elsewhere if tidy(part.source) not in mine]
         if rivals:
             work.flags.append(
-                f"{place.name}: another cell (number {numbers(rivals)}) also defines "
-                f"{listed(rivals[0].reading.defines & wanted)}, differently. The answer cell "
-                "is graded; decide which one counts."
+                f"{place.name}: another definition of "
+                f"{listed(rivals[0].reading.defines & wanted)} is in {numbers(rivals)}, and it "
+                "differs. The answer cell is graded; decide which one counts."
             )
     if not parts:
         if not owned:
@@ -136,7 +136,7 @@ def _take(work: Work, place: Place, useful: list[Loose], has_part: bool) -> list
     distinct = list({tidy(part.source): part for part in useful}.values())
     if len(distinct) > 1 and not _complete_each_other(distinct, place.own):
         work.flags.append(
-            f"{place.name}: cells {numbers(distinct)} answer it differently. The last one is "
+            f"{place.name}: {numbers(distinct)} answer it differently. The last one is "
             "graded; decide which one counts."
         )
         distinct = distinct[-1:]

@@ -87,7 +87,7 @@ def _carried(
             )
     if changed := [done[index] for index in sorted(done) if not done[index].given]:
         kept = numbers(changed)
-        work.repairs.append(f"The student's own cells that answers use were kept: cell {kept}.")
+        work.repairs.append(f"The student's own cells that answers use were kept: {kept}.")
     return list(done.values()), before, after
 
 

@@ -183,7 +183,9 @@ def _surely_below(a: str, b: str, floor: float) -> bool:
 
 
 def numbers(parts: Sequence[Cell] | Sequence[Loose]) -> str:
-    return listed([str(part.index + 1) for part in parts], most=20)
+    """Where they are in the student's file, counted from 1: "cell 9", "cells 3, 9"."""
+    found = listed([str(part.index + 1) for part in parts], most=20)
+    return f"cell {found}" if len(parts) == 1 else f"cells {found}"
 
 
 def listed(found: Iterable[str], most: int = 6) -> str:

@@ -315,7 +315,7 @@ def two_different_answers_with_one_grade_id():
     return notebook
 
 
-@case(flags=("attend: another cell",))
+@case(flags=("attend: another definition of attend is in cell 21,",))
 def a_rival_answer_in_a_cell_of_ones_own():
     notebook = solved()
     notebook.cells.append(new_code_cell("def attend(query, states):\n    return states[0], None"))

@@ -86,6 +86,21 @@ def test_helpers_run_before_the_answer_and_training_never():
     assert sources.index(helper) + 1 == sources.index(cell_of(rebuilt.notebook, "attend").source)
 
 
+def test_cells_are_named_by_their_place_in_the_students_file():
+    """A bare "kept: 9" could as well be a number of cells."""
+    notebook = solved()
+    cell_of(notebook, "attend").source = "def attend(q, s):\n    return one(q), two(s)"
+    for place, name in ((5, "one"), (8, "two")):
+        helper = nbformat.v4.new_code_cell(f"def {name}(x):\n    return x")
+        notebook.cells.insert(place, helper)
+    repairs = rebuild(to_bytes(notebook), RELEASE).repairs
+    assert repairs == ("The student's own cells that answers use were kept: cells 6, 9.",)
+    del notebook.cells[5]
+    cell_of(notebook, "attend").source = "def attend(q, s):\n    return q, two(s)"
+    repairs = rebuild(to_bytes(notebook), RELEASE).repairs
+    assert repairs == ("The student's own cells that answers use were kept: cell 8.",)
+
+
 def test_importing_the_same_again_is_no_second_answer():
     notebook = solved()
     cell_of(notebook, "attend").source = "import math\n" + handed_in.ATTEND
