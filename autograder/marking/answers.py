@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,14 +15,17 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 from rapidfuzz import fuzz, process
+from rapidfuzz.distance import Indel
 
 from autograder.grading import archive
 from autograder.grading.record import fingerprint
 from autograder.instructor.course import Course
+from autograder.instructor.fragments import LONGEST_TEXT
 
 SIMILAR = 80  # percent of the letters in the same order
 COMPARED = 2_000  # letters of an answer: enough to sort by, however long it is
 MOST_CHANGES = 12
+FURTHER_DOWN = "in what is not shown of it"
 
 
 @dataclass(frozen=True)
@@ -139,15 +141,28 @@ def difference(group: Group) -> str:
     """The words in which an answer differs from the similar one, as HTML."""
     if group.like is None:
         return ""
-    old, new = group.like.source.split(), group.source.split()
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    # no more than the page shows of them
+    old, new = (one.source[:LONGEST_TEXT].split() for one in (group.like, group))
     changes = []
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        if kind != "equal":
-            gone, come = " ".join(old[start:end]), " ".join(new[new_start:new_end])
-            changes.append(_change("del", gone) + _change("ins", come))
+    for start, end, new_start, new_end in _changed(old, new):
+        gone, come = " ".join(old[start:end]), " ".join(new[new_start:new_end])
+        changes.append(_change("del", gone) + _change("ins", come))
+    if not changes:  # pictures differ, or the ends of two very long texts
+        return FURTHER_DOWN if group.source != group.like.source else ""
     more = f" and {len(changes) - MOST_CHANGES} more" if len(changes) > MOST_CHANGES else ""
     return " · ".join(changes[:MOST_CHANGES]) + more
+
+
+def _changed(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Where the words differ: from and to in the old ones, from and to in the new ones."""
+    start = new_start = 0
+    for block in Indel.opcodes(old, new):
+        if block.tag == "equal":
+            if (start, new_start) != (block.src_start, block.dest_start):
+                yield start, block.src_start, new_start, block.dest_start
+            start, new_start = block.src_end, block.dest_end
+    if (start, new_start) != (len(old), len(new)):
+        yield start, len(old), new_start, len(new)
 
 
 def _change(tag: str, words: str) -> str:

@@ -1,6 +1,14 @@
 """Answers of a class: equal ones together, similar ones side by side, work shared out."""
 
-from autograder.marking.answers import Answer, difference, grouped, read_answers, shares
+from autograder.marking.answers import (
+    FURTHER_DOWN,
+    MOST_CHANGES,
+    Answer,
+    difference,
+    grouped,
+    read_answers,
+    shares,
+)
 from tests.marking.conftest import DIAGONAL, NAME, QUESTION, STUDENTS, answer_of
 
 SAME = "The weights sum to one over the source."
@@ -32,6 +40,16 @@ def test_similar_answers_follow_the_most_common_one_and_say_what_differs():
     assert groups[1].like is groups[0] and groups[2].like is None
     assert difference(groups[1]) == "<ins>do not</ins>"
     assert difference(groups[0]) == ""
+
+
+def test_endless_answers_are_compared_as_far_as_they_are_shown():
+    """Word by word their comparison would take hours, on the page that everybody marks on."""
+    first, second = "a b " * 100_000, "a b " * 3_000 + "b a " * 97_000
+    groups = grouped([Answer("x", first), Answer("y", second)])
+    assert groups[1].like is groups[0]
+    assert difference(groups[1]).count("<ins>") <= MOST_CHANGES
+    late = grouped([Answer("x", first), Answer("y", first + "c")])[1]
+    assert difference(late) == FURTHER_DOWN
 
 
 def test_what_differs_is_text_and_no_html():
