@@ -266,12 +266,14 @@ def _usual(found: Sequence[frozenset[str]]) -> frozenset[str]:
 
 def _shares(found: Sequence[frozenset[str]]) -> np.ndarray:
     """How much any two have in common: 0 to 1, and 0 on the diagonal."""
-    place = {piece: n for n, piece in enumerate(sorted(set(itertools.chain(*found))))}
+    counts = Counter(itertools.chain(*found))
+    # what one person alone has takes no room, however much it is
+    place = {piece: n for n, piece in enumerate(p for p, count in counts.items() if count > 1)}
     has = np.zeros((len(found), len(place)), dtype=np.float32)
     for row, own in zip(has, found, strict=True):
-        row[[place[piece] for piece in own]] = 1
+        row[[place[piece] for piece in own if piece in place]] = 1
     both = has @ has.T
-    size = has.sum(1)
+    size = np.array([len(own) for own in found], dtype=np.float32)
     shares = both / np.maximum(size[:, None] + size[None, :] - both, 1)
     np.fill_diagonal(shares, 0)
     return shares
