@@ -1,6 +1,7 @@
 """The two checked exercises of notebook 07: right answers pass, wrong ones are named."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,53 @@ def test_a_strange_token_is_refused_with_a_message(returned):
     verdict = verdict_on("sample-next", code)
     assert verdict.points == 0
     assert verdict.findings[0].message
+
+
+def no_tokens(arrays, count):
+    return {**arrays, "tokens": arrays["tokens"][:0], "again": arrays["again"][:0]}
+
+
+def no_arrays(arrays, count):
+    return {"after0": arrays["after0"]}
+
+
+def one_token_less(arrays, count):
+    return {**arrays, "tokens": arrays["tokens"][:-1]}
+
+
+def one_token_for_all(arrays, count):
+    return {**arrays, "tokens": arrays["tokens"][:1], "again": arrays["again"][:1]}
+
+
+def a_row_of_tokens(arrays, count):
+    return {**arrays, "tokens": arrays["tokens"][None]}
+
+
+def shares_for_tokens(arrays, count):
+    return {**arrays, "tokens": arrays["tokens"] / count}
+
+
+FORGERIES = (
+    *(no_tokens, no_arrays, one_token_less, one_token_for_all, a_row_of_tokens, shares_for_tokens),
+)
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
+def test_a_process_that_reports_no_draws_gets_no_points(forgery):
+    """The reply comes from the student's process: what is not in its arrays earns nothing."""
+    code = (MUTANTS / "sample-next" / "right_by_hand.py").read_text(encoding="utf-8")
+    namespace = {"__name__": "student"}
+    exec(compile(code, "answer.py", "exec"), namespace)
+    plan = judge.make_plan("sample-next", SEEDS)
+    frame = probes.answer(wire.pack_request({"sample-next": plan.flat}), namespace)
+    honest = wire.unpack_response(frame)["sample-next"]
+    assert judge.verdict(plan, honest).passed
+    said = {"draws": "800", "count": "800", "kind": "int"}
+    forged = [
+        replace(reply, arrays=forgery(reply.arrays, ask.options["count"]), notes=said)
+        for reply, ask in zip(honest, plan.flat, strict=True)
+    ]
+    assert judge.verdict(plan, forged).points == 0
 
 
 def chance_to_be_refused(n: int, p: float) -> float:
