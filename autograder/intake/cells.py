@@ -144,6 +144,10 @@ def _cell(index: int, cell: dict) -> Cell:
 def _decode(original: bytes) -> str:
     if original.startswith((b"\xff\xfe", b"\xfe\xff")):
         return original.decode("utf-16", "replace")
+    # without a mark at its start; a notebook begins with "{"
+    for letter, encoding in ((b"{\0", "utf-16-le"), (b"\0{", "utf-16-be")):
+        if original.startswith(letter):
+            return original.decode(encoding, "replace")
     return original.decode("utf-8-sig", "replace")
 
 
