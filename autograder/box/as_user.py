@@ -1,8 +1,8 @@
-"""The second wall from inside: a root folder with a whitelist in it, and a user nobody else is.
+"""The second wall from inside: a root folder with only a whitelist in it, and an unused user.
 
-Used by the warm process where no namespaces can be had, so it imports nothing of ours. That
-process is root and has read nothing but the whitelist; each submission gets a user number that no
-other process has. So "all processes of this user" means "all processes of this submission".
+The warm process uses it on machines without namespaces, so it imports nothing of ours. That
+process is root and has read nothing but the whitelist. Each submission gets a user number that
+no other process has, so "all processes of this user" means "all processes of this submission".
 """
 
 import contextlib
@@ -20,7 +20,7 @@ def required(libc: ctypes.CDLL, option: int, value: int) -> None:
 
 
 def watch_over(libc: ctypes.CDLL, user: int) -> None:
-    """Before the submission starts: adopt whatever it leaves, and end it if the grader ends."""
+    """Before the submission starts: adopt whatever it leaves behind, and die with the grader."""
     required(libc, PR_SET_CHILD_SUBREAPER, 1)
 
     def leave(signum, frame):
@@ -32,7 +32,7 @@ def watch_over(libc: ctypes.CDLL, user: int) -> None:
 
 
 def enter(root: str, user: int) -> None:
-    """Lock this process into its root folder, as its user, without a way back to either."""
+    """Lock this process into its root folder and its user, with no way back from either."""
     os.chroot(root)
     os.chdir("/tmp")
     os.umask(0o077)
@@ -48,8 +48,8 @@ def enter(root: str, user: int) -> None:
 def end_all(user: int) -> None:
     """Kill every process of this user and wait until the last one is gone.
 
-    The kernel sends to all of them at once, so that none can fork meanwhile. The sender takes the
-    user's number for its effective id only: the submission has no right to stop it.
+    The kernel signals all of them at once, so none can fork in the meantime. The sender takes the
+    user's number as its effective id only, so the submission has no right to signal it.
     """
     while True:
         sender = os.fork()

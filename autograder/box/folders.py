@@ -1,8 +1,8 @@
-"""Our folders in the system's place for temporary files, and what is left of dead graders'.
+"""Our folders among the system's temporary files, and the removal of those that dead graders left.
 
 A grader that is killed cannot remove its folder, so the next one does. Each owner holds a lock in
-its folder, which the kernel opens when the owner ends, however it ends; a number of a process
-could by then be another's.
+its folder, and the kernel releases it when the owner ends, however it ends. A process number would
+not do: by then it could belong to another process.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def scratch() -> Iterator[Path]:
 
 
 def new_folder(prefix: str = PREFIX) -> tuple[Path, IO]:
-    """A new folder, and the lock that marks it as in use as long as it is open."""
+    """A new folder, and the lock that marks it as in use for as long as the file is open."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
-    # locked before it has its name: nobody ever sees a lock of a living owner open
-    lock = open(folder / f"{OWNER}.new", "wb")  # noqa: SIM115 - open as long as the box lives
+    # locked before it gets its name, so nobody ever sees a living owner's folder unlocked
+    lock = open(folder / f"{OWNER}.new", "wb")  # noqa: SIM115 - stays open as long as the box lives
     fcntl.flock(lock, fcntl.LOCK_EX)
     os.rename(lock.name, folder / OWNER)
     return folder, lock
 
 
 def remove_abandoned() -> list[Path]:
-    """Remove the folders that dead graders left, and return them; all others are left alone."""
+    """Remove the folders that dead graders left behind and return their paths; touch no others."""
     removed = []
     place = Path(tempfile.gettempdir())
     for folder in (*place.glob(f"{PREFIX}*"), *place.glob(f"{HANDED_IN}*")):

@@ -1,9 +1,9 @@
-"""Memory and processes of a submission, limited by a control group of the kernel where one can be had.
+"""A submission's memory and processes, limited by a kernel control group where that is possible.
 
-A group counts what looking at processes cannot: socket buffers and other memory of the kernel, and
-what begins and ends between two looks. Version 1 of the interface has a tree for each controller,
-version 2 one for all. Whether a group may be made depends on the machine: root may, an ordinary
-user only where one was delegated.
+A group counts what polling the processes cannot: socket buffers and other kernel memory, and
+processes that begin and end between two polls. Version 1 of the interface has one tree per
+controller, version 2 a single tree for all. Who may create a group depends on the machine: root
+may, and an ordinary user may if a group was delegated to that user.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from autograder.box.job import Limits
 
 NAME = "autograder-box-"
-# what each version calls its limits, and the file in which it counts what it had to end
+# what each version calls its limits, and the file in which it counts the processes it had to end
 LIMITS = {1: ("memory.limit_in_bytes", "pids.max"), 2: ("memory.max", "pids.max")}
 ENDED = {1: "memory.oom_control", 2: "memory.events"}
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Where groups can be made, by controller; `said` names the version or tells why there is none."""
+    """Where groups can be created, by controller; `said`: the version, or why there is none."""
 
     said: str
     places: dict[str, Path]
@@ -32,7 +32,7 @@ class Interface:
 
 
 def find(processes: str = "/proc/self/cgroup", mounts: str = "/proc/self/mounts") -> Interface:
-    """The interface that this process may use; version 1 is tried first where both are there."""
+    """The interface that this process may use; version 1 is tried first if both are available."""
     own = _own_groups(processes)
     tried = []
     for version, places in ((1, _version_1(own, mounts)), (2, _version_2(own, mounts))):
@@ -44,7 +44,7 @@ def find(processes: str = "/proc/self/cgroup", mounts: str = "/proc/self/mounts"
 
 
 def _own_groups(processes: str) -> dict[str, str]:
-    """The path of this process by controller; version 2 is the empty name."""
+    """The group path of this process for each controller; version 2 has the empty name."""
     found = {}
     with contextlib.suppress(OSError):
         for line in Path(processes).read_text().splitlines():
@@ -69,7 +69,7 @@ def _version_1(own: dict[str, str], mounts: str) -> dict[str, Path]:
         for name in ("memory", "pids"):
             if name in options and name in own:
                 inner = place / own[name].lstrip("/")
-                # in a container the path may be the host's, and the mount already this group
+                # in a container the path may be the host's, while the mount is already this group
                 places[name] = inner if inner.is_dir() else place
     return places
 
@@ -87,9 +87,9 @@ def _version_2(own: dict[str, str], mounts: str) -> dict[str, Path]:
 
 
 def _why_not(places: dict[str, Path], version: int) -> str:
-    """Why no group with a limit of memory can be made there; it is tried."""
+    """Try to create a group with a memory limit there, and return why it can't be done, or ""."""
     if "memory" not in places:
-        return "not there"
+        return "not available"
     for place in set(places.values()):
         trial = place / f"{NAME}{os.getpid()}-trial-{time.monotonic_ns()}"
         try:
@@ -121,17 +121,17 @@ class Group:
                 for name, value in values.items():
                     if (folder / name).exists():
                         (folder / name).write_text(str(value))
-        except OSError:  # no more groups: what the supervisor counts is still counted
+        except OSError:  # no group can be created: the supervisor's own counts still apply
             self.remove()
 
     def take(self, pid: int) -> None:
-        """Put a process into it; all that it starts is in it too."""
+        """Put a process into the group; everything that it starts will be in it too."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text(str(pid))
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel ended a process of this group because of its limit."""
+        """Whether the kernel killed a process of this group because of its memory limit."""
         for folder in self.folders:
             with contextlib.suppress(OSError, ValueError):
                 for line in (folder / ENDED[self.version]).read_text().splitlines():
@@ -140,7 +140,7 @@ class Group:
         return False
 
     def remove(self) -> None:
-        """Its processes have been killed; the last may take a moment to end."""
+        """Remove the group: its processes have been killed, but may take a moment to end."""
         for folder in self.folders:
             for _ in range(100):
                 try:
@@ -154,7 +154,7 @@ class Group:
 
 
 def remove_abandoned(interface: Interface) -> None:
-    """Remove the groups that killed graders left; one that is in use refuses to go."""
+    """Remove the groups that killed graders left behind; the kernel keeps those that are in use."""
     for place in set(interface.places.values()):
         for folder in place.glob(f"{NAME}*"):
             with contextlib.suppress(OSError):

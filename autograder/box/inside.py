@@ -1,4 +1,4 @@
-"""The copy of course_utils that goes into the box: what answers import, nothing that judges."""
+"""The copy of course_utils that goes into the box: what answers import, and nothing that judges."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-# of course_utils/checks only these enter: they run beside the student's code and hold no answer
+# all that enters from course_utils/checks: they run beside the student's code and hold no answers
 INSIDE_CHECKS = ("probes", "axes.py", "wire.py", "next_words.py")
-NOTHING_HERE = '''"""Inside the box nothing is judged: whatever is called here does nothing."""
+NOTHING_HERE = '''"""Nothing is judged inside the box: whatever is called here does nothing."""
 
 
 def __getattr__(name):
@@ -21,14 +21,14 @@ def __getattr__(name):
 
     return nothing
 '''
-# these two have what cells call beside the answers: check(), ready() and the like
+# these two contain what cells call besides the answers: check(), ready() and the like
 REPLACED = {
     "notebook.py": NOTHING_HERE,
     "bringing.py": NOTHING_HERE,
     "checks/__init__.py": "",
 }
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "checks", "*.npz")
-# what solves an exercise, and no setup cell needs
+# definitions that solve an exercise and that no setup cell needs
 WITHOUT = {
     "by_hand/practice.py": (
         *("solve", "question", "QUESTIONS", "practise", "Practice"),
@@ -46,7 +46,7 @@ def course_folder() -> Path:
 
 
 def without(names: tuple[str, ...], source: str) -> str:
-    """A module without some of what it defines."""
+    """The source of a module without some of its definitions."""
     kept = []
     for node in ast.parse(source).body:
         named = [getattr(node, "name", "")]
@@ -58,7 +58,7 @@ def without(names: tuple[str, ...], source: str) -> str:
 
 
 def copy_course(target: Path) -> Path:
-    """Write the boxed course_utils below target and return the folder to put on the path."""
+    """Write the boxed course_utils below `target` and return the folder to put on the path."""
     source, copy = course_folder(), target / "course_utils"
     shutil.copytree(source, copy, ignore=IGNORED)
     (copy / "checks").mkdir()

@@ -1,4 +1,4 @@
-"""What travels to and from the box: a job, its limits, and what came of it."""
+"""What travels to and from the box: a job, its limits and its outcome."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MEGABYTE = 1 << 20
 class Limits:
     """What one submission may use. Honest answers need about a tenth of each.
 
-    wall_seconds is for one run in the box; together_seconds for all runs of a submission, which
-    has more than one only if the first failed; alone_seconds for an answer that is then tried
-    alone, until it is known how much time the others leave.
+    wall_seconds applies to one run in the box, together_seconds to all runs of a submission. There
+    is a second run only if the first one failed: then each answer is tried alone and has
+    alone_seconds, until it is known how much time the others leave.
     """
 
     wall_seconds: float = 40.0
@@ -32,7 +32,7 @@ class Limits:
 class Job:
     """The code cells of one submission, in order, then the packed probe request.
 
-    answers: the exercise that each cell answers, empty for a cell that answers none.
+    answers: the exercise that each cell answers, or an empty string if it answers none.
     """
 
     cells: tuple[str, ...]
@@ -45,9 +45,9 @@ class Outcome:
     """What came back from one job.
 
     status: "ok" (there is a frame), "timeout", "memory", "crashed", "output" (more bytes than
-    allowed), "killed" (ended from outside with its limits not used up: the box tries such a job
+    allowed), "killed" (from outside, with its limits not used up: the box tries such a job
     again) or "refused" (the box itself could not run this job).
-    frame: raw bytes, still untrusted: only course_utils.checks.wire may read them.
+    frame: raw bytes, still untrusted; only course_utils.checks.wire may read them.
     message: a sentence for the person who reads the grade; empty when all went well.
     printed: what the submission printed, cut to a readable length.
     """
@@ -59,7 +59,7 @@ class Outcome:
 
 
 def pack_job(job: Job) -> bytes:
-    """A length, the cells as JSON, then the request: the child reads it with two slices."""
+    """A length, the cells as JSON, then the request: the child needs only two slices to read it."""
     answers = job.answers or ("",) * len(job.cells)
     cells = json.dumps(list(zip(job.cells, answers, strict=True))).encode()
     return struct.pack("<Q", len(cells)) + cells + job.request

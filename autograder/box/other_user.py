@@ -1,12 +1,12 @@
-"""The second wall: another user in a root folder of its own, for a grader that is root.
+"""The second wall: another user in its own root folder, for a grader that runs as root.
 
 In the containers of grading platforms the grader is root, and the kernel refuses new namespaces.
 What root can still do there is `chroot` and change its user. So each submission runs
 
-- in a root folder that has only what answers need: the standard library, the packages of the
-  student's layer, a few tools, the boxed course. No /proc, nothing of the grader, no mount;
-- as a user whom nobody else is. It can't signal or inspect any other process, and everything
-  that is left of it is found by its number and ended;
+- in a root folder that holds only what answers need: the standard library, the packages of the
+  student's layer, a few tools and the boxed course, but no /proc, no mount and no grader;
+- as a user that no other process has. It can't signal or inspect any other process, and whatever
+  it leaves behind is found by its user number and ended;
 - with the limits of the first wall, and a system call filter that refuses every socket.
 
 A root folder is used by one submission at a time and is swept before the next.
@@ -46,12 +46,12 @@ TOOLS = (
     *("sh", "bash", "cat", "cp", "date", "echo", "env", "grep", "head", "ls", "mkdir", "mv"),
     *("nproc", "pwd", "rm", "sed", "sort", "tail", "touch", "uname", "wc"),
 )
-# the warm process has these libraries in memory already, and they are most of the bytes
+# the warm process already has these libraries in memory, and they are most of the bytes
 LARGEST_FILE = 20 << 20
 LEFT_OUT = {"__pycache__", "test", "tests", "idlelib", "tkinter", "include", "site-packages"}
 LEFT_OUT |= {"dist-packages", "ensurepip", "turtledemo", "lib2to3"}
 NEVER_IMPORTED = (".pyi", ".h", ".a", ".pxd", ".dist-info/RECORD")
-USERS = range(20_000, 60_000, 2)  # the second number of each pair is for ending the first's work
+USERS = range(20_000, 60_000, 2)  # the next number up is for ending the processes of this one
 WRITABLE = ("tmp", "dev/shm")
 MOST_FILES, DEEPEST, LONGEST_PATH = 4096, 32, 3000
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
@@ -64,15 +64,15 @@ class Place:
 
     root: Path
     user: int
-    claim: socket.socket  # as long as it is open, no other grader here takes the number
+    claim: socket.socket  # while this is open, no other grader on this machine takes the number
 
     def overfull(self, most_bytes: int) -> bool:
-        """Whether the submission has written more, or more files, than it may."""
+        """Whether the submission has written more bytes or more files than it may."""
         files = used = 0
         waiting = [(str(self.root / name), 0) for name in WRITABLE]
         while waiting:
             folder, depth = waiting.pop()
-            # the kernel opens no path of more than 4096 bytes: what is too deep can't be counted
+            # the kernel opens no path longer than 4096 bytes, so what lies deeper can't be counted
             if depth > DEEPEST or len(os.fsencode(folder)) > LONGEST_PATH:
                 return True
             with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -80,7 +80,7 @@ class Place:
                     with contextlib.suppress(OSError):
                         found = entry.stat(follow_symlinks=False)
                         if found.st_uid != self.user:
-                            continue  # what is there for all
+                            continue  # shared by all submissions
                         files, used = files + 1, used + found.st_blocks * 512
                         if stat.S_ISDIR(found.st_mode):
                             waiting.append((entry.path, depth + 1))
@@ -89,20 +89,20 @@ class Place:
         return False
 
     def sweep(self) -> bool:
-        """Remove what the submission wrote; its processes have ended. False if some is left."""
+        """Remove what the submission wrote, after its processes ended. False if anything is left."""
         left = []
         for name in WRITABLE:
             with os.scandir(self.root / name) as entries:
                 left += [e.path for e in entries if e.stat(follow_symlinks=False).st_uid != 0]
         for start in range(0, len(left), 500):
-            # rm goes down any depth, which Python's own way does only from 3.13
+            # rm copes with any depth; Python's rmtree does so only from 3.13
             line = ["rm", "-rf", "--", *left[start : start + 500]]
             subprocess.run(line, capture_output=True, check=False)
         return not any(os.path.lexists(path) for path in left)
 
 
 class Places:
-    """As many places as submissions run at a time; each is made when it is first needed."""
+    """One place for each submission that runs at the same time, created when it is first needed."""
 
     def __init__(self, folder: Path, most: int, boxed_course: Path):
         self.folder, self.most, self.boxed_course = folder, most, boxed_course
@@ -111,7 +111,7 @@ class Places:
         self.free: queue.Queue[Place | None] = queue.Queue()
         for _ in range(most):
             self.free.put(None)
-        self.give_back(self.take(), clean=True)  # the first one now, while nobody waits for it
+        self.give_back(self.take(), clean=True)  # the first one now, while nobody is waiting for it
 
     def take(self) -> Place:
         """A clean place; wait for one if all are in use."""
@@ -125,12 +125,12 @@ class Places:
     def give_back(self, place: Place, clean: bool) -> None:
         """`clean`: all processes of the submission are known to have ended.
 
-        Otherwise, or where something can't be removed, the place is never used again.
+        Otherwise, or if something can't be removed, the place is never used again.
         """
         if clean and place.sweep():
             self.free.put(place)
         else:
-            self.retired.append(place)  # kept, and with it the claim to its number
+            self.retired.append(place)  # kept, and its number stays taken
             self.free.put(None)
 
     def _new(self) -> Place:
@@ -142,7 +142,7 @@ class Places:
 
 
 def claim_user() -> tuple[int, socket.socket]:
-    """A number that is nobody's here, held by a name that the kernel frees when we end."""
+    """An unused user number, reserved by a name that the kernel frees when we end."""
     for user in random.SystemRandom().sample(USERS, len(USERS)):
         with contextlib.suppress(KeyError):
             pwd.getpwuid(user)
@@ -161,7 +161,7 @@ def claim_user() -> tuple[int, socket.socket]:
 
 
 def make_root(root: Path, boxed_course: Path) -> None:
-    """A tree with copies of, or links to, what answers need; all of it belongs to root."""
+    """A tree with copies of what answers need, or links to it; all of it belongs to root."""
     root.mkdir(mode=0o755)
     for name in WRITABLE:
         (root / name).mkdir(parents=True)
@@ -171,23 +171,23 @@ def make_root(root: Path, boxed_course: Path) -> None:
     for path in whitelist(boxed_course):
         put(path, root, folders)
     for name, (major, minor) in DEVICES.items():
-        # not every container may make devices; answers hardly ever open one
+        # not every container may create devices, and answers hardly ever open one
         with contextlib.suppress(OSError):
             os.mknod(root / "dev" / name, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
             (root / "dev" / name).chmod(0o666)
 
 
 def put(path: str, root: Path, folders: set[str]) -> None:
-    """Put a file where it is outside, readable for all and writable for nobody.
+    """Put a file at the same path as outside, readable by all and writable by nobody.
 
-    folders: those that are known to be there; a root has some 8,000 files, so each look counts.
+    folders: those that are known to exist; with some 8,000 files, every lookup counts.
     """
     target = f"{root}{path}"
     try:
         found = os.lstat(path)
         link = stat.S_ISLNK(found.st_mode)
         found = os.stat(path) if link else found
-    except OSError:  # listed by a package, and not there
+    except OSError:  # listed by a package, but missing
         return
     if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
         return
@@ -207,7 +207,7 @@ def put(path: str, root: Path, folders: set[str]) -> None:
 
 
 def make_folders(folder: Path) -> None:
-    """A folder and those above it that are missing, open to all whatever the umask is."""
+    """Create a folder and its missing parents, open to all whatever the umask is."""
     missing = [f for f in (folder, *folder.parents) if not f.is_dir()]
     for one in reversed(missing):
         one.mkdir()
@@ -236,9 +236,9 @@ def below(folder: Path) -> Iterator[str]:
 
 
 def student_packages() -> list[importlib.metadata.Distribution]:
-    """What the student's layer of the course needs, and what was installed beside the layers.
+    """What the student's layer of the course needs, and what was installed besides the layers.
 
-    A class may allow answers more packages; they are no layer's, so they are known by that.
+    A class may allow answers to use more packages: they are the ones that belong to no layer.
     """
     students, everybodys = required_by_course(("",)), required_by_course(("", *LAYERS))
     beside = {
@@ -250,7 +250,7 @@ def student_packages() -> list[importlib.metadata.Distribution]:
 
 
 def required_by_course(layers: Iterable[str]) -> dict[str, importlib.metadata.Distribution]:
-    """The installed packages that these layers of the course need, at any remove."""
+    """The installed packages that these layers of the course need, directly or indirectly."""
     found: dict[str, importlib.metadata.Distribution] = {}
     waiting = [COURSE]
     while waiting:
@@ -280,12 +280,12 @@ def package_files(package: importlib.metadata.Distribution) -> Iterator[str]:
 
 
 def shared_libraries(programs: Iterable[str]) -> set[str]:
-    """The libraries that these programs load, at the places where the loader looks for them."""
+    """The libraries that these programs load, at the paths where the loader looks for them."""
     said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
     return set(re.findall(r"(/\S+) \(0x", said))
 
 
-# --- can it be had? ---
+# --- is it available? ---
 
 
 def effective_capabilities() -> int:

@@ -1,9 +1,9 @@
-"""The list of system calls that an answer to an exercise never needs, refused by the kernel.
+"""System calls that an answer to an exercise never needs, which the kernel is told to refuse.
 
-It is a list of refusals, not of permissions: torch, NumPy and IPython use a great many calls, and
-the namespaces are the wall. This closes what they leave open: new namespaces, memory that no
-limit counts, keyrings, sockets of families that a network namespace does not hold, and the rarely
-used calls in which kernel bugs are found. Used inside the box, so it imports nothing of ours.
+This is a list of refusals, not of permissions: torch, NumPy and IPython use a great many calls, and
+the namespaces are the wall. The list closes what they leave open: new namespaces, memory that no
+limit counts, keyrings, socket families that a network namespace does not contain, and the rarely
+used calls in which kernel bugs are found. It is used inside the box, so it imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ REFUSED = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
-    # memory that belongs to no process, so that no limit counts it
+    # memory that belongs to no process, so no limit counts it
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -81,16 +81,16 @@ REFUSED = {
     "modify_ldt": (154, None),
     "uselib": (134, None),
 }
-# clone3 hides its flags behind a pointer; "not there" makes the C library use clone instead
+# clone3 hides its flags behind a pointer; told that it doesn't exist, the C library uses clone
 ABSENT = {"clone3": (435, 435)}
 CLONE = (56, 220)
 SOCKET = (41, 198)
 SOCKETPAIR = (53, 199)
-# where no network namespace holds the sockets: nothing may get, or take, an address
+# without a network namespace around the sockets, nothing may bind or connect to an address
 ADDRESSED = {"socket": SOCKET, "bind": (49, 200), "connect": (42, 203)}
 DATAGRAM, KIND_OF_SOCKET = 2, 0xF
 NAMESPACE_FLAGS = 0x7E020080  # every CLONE_NEW...: user, pid, net, mount, ipc, uts, cgroup, time
-SOCKET_FAMILIES = (1, 2, 10)  # unix and internet; vsock and netlink reach beyond the namespace
+SOCKET_FAMILIES = (1, 2, 10)  # Unix and internet; vsock and netlink leave the namespace
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -109,10 +109,10 @@ def supported() -> bool:
 
 
 def program(machine: str, sockets: bool = True) -> bytes:
-    """The filter as the kernel wants it: a list of eight-byte instructions.
+    """The filter as the kernel expects it: a list of eight-byte instructions.
 
-    sockets: whether a network namespace holds what comes of them; otherwise they are refused, but
-    for pairs that are connected to each other for good.
+    sockets: whether a network namespace contains them. If not, they are refused, except for pairs
+    that are permanently connected to each other.
     """
     column, architecture = MACHINES[machine]
     code: list[tuple[int, int, int, int]] = []
@@ -163,7 +163,7 @@ class _Program(ctypes.Structure):
 
 
 def install(libc: ctypes.CDLL, sockets: bool = True) -> None:
-    """Put the filter on this process and all it starts; it cannot be taken off again."""
+    """Put the filter on this process and everything it starts; it cannot be removed again."""
     code = program(platform.machine(), sockets)
     buffer = ctypes.create_string_buffer(code, len(code))
     filled = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))

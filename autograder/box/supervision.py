@@ -19,12 +19,12 @@ from autograder.box.job import Limits, Outcome
 
 SHOWN_CHARACTERS = 20_000
 WATCH_EVERY = 0.05
-SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
-GONE = -1  # the process between us and the submission ended without a word
+SETUP_FAILED = 97  # the inner process exits with this status if a wall could not be raised
+GONE = -1  # the process between us and the submission ended without a report
 
 
 class Supervision:
-    """Reads what comes out of one job, within bounds, and ends what goes beyond them."""
+    """Reads the output of one job within limits, and ends the job if it goes beyond them."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Supervision:
         self.exit_status: int | None = None
         self.stopped: str | None = None
         self.refused: str | None = None
-        self.seconds = 0.0  # of computing
+        self.seconds = 0.0  # of CPU time
         self.out_of_memory = False
 
     @property
@@ -98,7 +98,7 @@ class Supervision:
             pause = 10.0 if self.stopped else max(0.0, min(deadline, next_watch) - now)
             events = poll.poll(pause * 1000 + 1)
             if not events and self.stopped is not None:
-                return  # killed and still no word of its end: leave it to the kernel
+                return  # killed, but its end was not reported: leave it to the kernel
             for descriptor, _ in events:
                 if descriptor not in self.sinks:
                     self._read_report()
@@ -112,7 +112,7 @@ class Supervision:
             self._stop("output")
 
     def _read(self, descriptor: int) -> bool:
-        """Take what is waiting, never far beyond the limit; False at the end."""
+        """Read what is waiting, never far beyond the limit; False at the end."""
         sink, most = self.sinks[descriptor], self.limits.output_bytes
         try:
             block = os.read(descriptor, min(1 << 20, most + 1))
@@ -129,7 +129,7 @@ class Supervision:
                 pass
 
     def _read_report(self) -> None:
-        """A word from the process between us and the submission: refused, its number, its end."""
+        """Read a report from the process in the middle: a refusal, a process number or an end."""
         message, handles, _, _ = socket.recv_fds(self.report, 4096, 1)
         if not message:
             self.exit_status = GONE
@@ -151,7 +151,7 @@ class Supervision:
             self.exit_status, self.seconds = word["exit"], word["seconds"]
 
     def _here(self, handles: list[int], inside: int) -> int:
-        """The number of a process on this side of the wall."""
+        """The number that a process has on this side of the wall."""
         namespaced = handles and self.wall == NAMESPACES
         return (host_pid(handles[0]) if namespaced else None) or inside
 
@@ -201,7 +201,7 @@ class Supervision:
     def _ended_by(self, number: int, shown: str) -> Outcome:
         used_up = self.seconds > self.limits.cpu_seconds - 1
         if number == signal.SIGKILL and not used_up:
-            # the first process of a pid namespace can't kill itself; elsewhere a submission can
+            # the first process of a pid namespace can't kill itself; without one, a submission can
             if self.wall == NAMESPACES or self.out_of_memory:
                 return self._killed(shown)
             said = "Python was killed with SIGKILL, by the answer or by the machine."
@@ -213,7 +213,7 @@ class Supervision:
         return Outcome("crashed", None, f"Python was killed with {name}.", shown)
 
     def _killed(self, shown: str) -> Outcome:
-        """Ended by the kernel: at its group's limit, or by no fault of its own."""
+        """The kernel ended it: at its group's limit, or through no fault of its own."""
         if self.out_of_memory:
             return Outcome("memory", None, self._why_stopped("memory"), shown)
         said = f"It was killed from outside after {self.seconds:.1f} s of computing."
@@ -221,7 +221,7 @@ class Supervision:
 
 
 def host_pid(handle: int) -> int | None:
-    """The number that this side of the wall has for the process behind a pidfd."""
+    """The number on this side of the wall of the process behind a pidfd."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
             if line.startswith("Pid:") and int(line.split()[1]) > 0:

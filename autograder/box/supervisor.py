@@ -42,11 +42,11 @@ class ZygoteGone(RuntimeError):
 class Box:
     """A warm process behind walls that runs up to `workers` submissions side by side.
 
-    Without a number there is one worker per core.
-    Use it as a context manager. `run` may be called from several threads. Its `modules` are
-    imported at once, those in `also` only at the first `wait` or `run`: until then they can be
-    set to what an assignment needs. What plots takes longest, and waits for the first job that
-    mentions it. `wall` says which wall it is, once it has started; give one to have no other.
+    The default is one worker per core. Use it as a context manager; `run` may be called from
+    several threads. The `modules` are imported at once, those in `also` only at the first `wait` or
+    `run`, so they can still be set to what an assignment needs. The plotting modules take longest
+    and are imported for the first job that mentions them. `wall` is the wall in use once the box has
+    started; pass one to insist on it.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Box:
                 self._owner = None
 
     def run(self, job: Job, wall_seconds: float | None = None) -> Outcome:
-        """Run one job in a fresh child and return its outcome. It never raises because of the job."""
+        """Run one job in a fresh child and return its outcome. A job can never make it raise."""
         for _ in range(2):
             try:
                 self._wait_until_ready()
@@ -129,7 +129,7 @@ class Box:
 
     @property
     def counting(self) -> str:
-        """How memory and processes are limited on this machine, in words."""
+        """A phrase for how memory and processes are limited on this machine."""
         return self._groups.said
 
     def map(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
@@ -190,7 +190,7 @@ class Box:
 
     def _end(self) -> None:
         if self._control is not None:
-            self._control.close()  # the zygote sees the end of the line and leaves
+            self._control.close()  # the zygote sees the connection close and exits
             self._control = None
         if self._process is not None:
             try:
@@ -238,7 +238,7 @@ class Box:
             self._places.give_back(place, ended)
 
     def _run_at(self, place: Place | None, job: Job, wall_seconds: float) -> tuple[Outcome, bool]:
-        """What came of a job, and whether all its processes are known to have ended."""
+        """The outcome of a job, and whether all its processes are known to have ended."""
         where = {} if place is None else {"root": str(place.root), "user": place.user}
         overfull = None if place is None else partial(place.overfull, self.limits.file_bytes)
         with contextlib.ExitStack() as open_files:
@@ -280,14 +280,14 @@ def names_plots(job: Job) -> bool:
 
 
 def copy_fonts(home: Path) -> None:
-    """Let a warm process outside the first wall find the list of fonts too."""
+    """Let a warm process outside the first wall find matplotlib's list of fonts too."""
     if (fonts := font_cache()) is not None:
         (home / ".cache" / "matplotlib").mkdir(parents=True)
         shutil.copy(fonts, home / ".cache" / "matplotlib")
 
 
 def font_cache() -> Path | None:
-    """matplotlib's list of fonts, if this user has one: making it anew takes seconds."""
+    """matplotlib's list of fonts, if this user has one: building it again takes seconds."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "matplotlib"
     lists = sorted(cache.glob("fontlist-v*.json"))
     return lists[-1] if lists else None

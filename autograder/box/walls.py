@@ -76,12 +76,12 @@ def bound_paths() -> list[tuple[str, Path, str]]:
 
 
 def bound_below(top: str) -> list[str]:
-    """What of the whitelist lies below a folder that every submission gets anew."""
+    """The part of the whitelist below folders that are new and empty for each submission."""
     return [inside for _, _, inside in bound_paths() if inside.startswith(f"{top}/")]
 
 
 def masks() -> list[list[str]]:
-    """Empty folders over our own packages wherever an installation put them."""
+    """Empty folders that cover our own packages wherever an installation put them."""
     covers = []
     for folder in {*package_folders(), *(f / "site-packages" for f in interpreter_folders())}:
         for name in MASKED:
@@ -103,9 +103,9 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
     line += ["--hostname", "box", "--new-session", "--clearenv"]
     for name, value in environment("/tmp").items():
         line += ["--setenv", name, value]
-    # before what is bound: an environment may itself lie under /tmp
+    # before the bound paths: an environment may itself be under /tmp
     line += ["--perms", "1777", "--tmpfs", "/tmp"]
-    # bubblewrap makes missing parents for root alone; the zygote is somebody else
+    # bubblewrap creates missing parents for root alone, and the zygote is another user
     paths = bound_paths()
     for folder in sorted(
         {str(p) for _, _, inside in paths for p in Path(inside).parents} - {"/", "/tmp"}
@@ -139,9 +139,9 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
 
 
 def reading_room(visible: Iterable[Path]) -> list[str]:
-    """The bubblewrap command line for what reads submissions and runs nothing of them.
+    """The bubblewrap command line for a process that reads submissions but runs none of their code.
 
-    It has the interpreter, its packages and what is `visible`, all read-only, and no network.
+    It sees the interpreter, its packages and the `visible` paths, all read-only, and no network.
     """
     line = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
     line += ["--unshare-uts", "--hostname", "reader", "--cap-drop", "ALL", "--clearenv"]
@@ -176,7 +176,7 @@ def environment(home: str) -> dict[str, str]:
 
 
 def why_unavailable() -> str | None:
-    """None if the box is available; otherwise the reason and the remedy in plain words."""
+    """None if the box is available; otherwise the reason and the remedy."""
     if platform.system() != "Linux":
         return (
             f"The box needs Linux namespaces, but this is {platform.system()}. "
@@ -197,7 +197,7 @@ def why_unavailable() -> str | None:
 
 
 def explain(reason: str) -> str:
-    """Turn what bubblewrap or the kernel said into a sentence with a remedy."""
+    """Turn an error of bubblewrap or the kernel into a sentence with a remedy."""
     if not any(word in reason for word in ("bwrap", "namespace", "not permitted", "denied")):
         return f"The box could not be started: {reason}."
     remedy = (
@@ -206,12 +206,12 @@ def explain(reason: str) -> str:
     )
     if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists():
         remedy = (
-            "Ubuntu from 23.10 and hosted runners restrict namespaces: "
+            "Ubuntu 23.10 and later and hosted runners restrict namespaces: "
             "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0."
         )
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         remedy = (
-            "Inside Docker start the container with --security-opt seccomp=unconfined "
+            "Inside Docker, start the container with --security-opt seccomp=unconfined "
             "--security-opt systempaths=unconfined (and --security-opt apparmor=unconfined)."
         )
-    return f"The box could not be made on this machine: {reason}. {remedy}"
+    return f"The box could not be created on this machine: {reason}. {remedy}"

@@ -1,4 +1,4 @@
-"""Memory and processes of a submission, counted from outside the box."""
+"""A submission's memory and processes, counted from outside the box."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import psutil
 def descendants(pid: int, at_most: int) -> list[int]:
     """This process and all below it. Inside a pid namespace no process can leave its tree.
 
-    psutil's `children` reads every process of the machine, which is too slow for a look every
-    50 ms, and it has no bound; the kernel's own list has neither problem.
+    psutil's `children` reads every process on the machine, which is too slow to do every 50 ms, and
+    it has no bound. The kernel's own list has neither problem.
     """
     found: list[int] = []
     waiting = [pid]
@@ -29,7 +29,7 @@ def descendants(pid: int, at_most: int) -> list[int]:
 
 
 def resident_bytes(pid: int) -> int:
-    """All pages in memory: quick, but it counts what is shared with the zygote as its own."""
+    """All pages in memory: quick, but it includes those that are shared with the zygote."""
     try:
         return psutil.Process(pid).memory_info().rss
     except psutil.Error:  # it has just ended
@@ -37,7 +37,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def fair_share_bytes(pid: int) -> int:
-    """As resident_bytes, but a page shared by n processes counts one nth: exact, and slower."""
+    """Like resident_bytes, but a page shared by n processes counts as 1/n: exact, but slower."""
     try:
         return psutil.Process(pid).memory_full_info().pss
     except psutil.Error:
@@ -45,7 +45,7 @@ def fair_share_bytes(pid: int) -> int:
 
 
 def too_large(pid: int, memory_bytes: int, processes: int) -> bool:
-    """Whether the tree below pid uses more than it may; exact only where the quick count is."""
+    """Whether the tree below `pid` uses too much; counted exactly only if the quick count does."""
     tree = descendants(pid, processes)
     if len(tree) > processes:
         return True

@@ -1,16 +1,16 @@
-"""The warm process inside the box: imports torch once, then forks one child a submission.
+"""The warm process inside the box: imports torch once, then forks one child per submission.
 
 It runs as a plain script in a file system that holds nothing of ours but itself, `seccomp.py` and
-the boxed `course_utils`. Over its socket come descriptors only: it never reads a submission, a
-seed or an input, so that no later child can find them in its memory. For each submission
+the boxed `course_utils`. Its socket carries only descriptors: it never reads a submission, a seed
+or an input, so no later child can find them in its memory. For each submission:
 
     zygote -> middle   own session; new user, pid, network, ipc, mount and uts namespaces; mounts;
-                       tells the supervisor the inner process and, later, how it ended
+                       reports the inner process to the supervisor and, later, how it ended
            -> inner    own session again, no descriptor but its own, limits, no capability, no new
                        privilege, the system call filter; reads the job, runs it, writes a frame
 
-The inner process is the first of its pid namespace: when it ends, all it started ends with it.
-Where no namespaces can be had, `as_user.py` gives each submission a root folder and a user instead.
+The inner process is the first of its pid namespace: when it ends, everything it started ends too.
+Without namespaces, `as_user.py` gives each submission a root folder and a user instead.
 """
 
 import builtins
@@ -41,10 +41,10 @@ CAPABILITY_VERSION_3 = 0x20080522
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 KEYCTL_JOIN_SESSION_KEYRING = 1
 NOBODY = 65534
-# what the supervisor calls the walls
+# the supervisor's names for the walls
 NAMESPACES, OTHER_USER = "box", "other user"
-MOST_NAMES = 65536  # bytes in the list of further modules
-SETUP_FAILED = 97  # the inner process ends with this when a wall could not be raised
+MOST_NAMES = 65536  # bytes in a list of further modules
+SETUP_FAILED = 97  # the inner process exits with this status if a wall could not be raised
 
 PROBES = "course_utils.checks.probes"
 WARMING_CELL = """
@@ -71,14 +71,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def require(result: int, what: str) -> None:
-    """A wall that could not be raised ends the child: never go on without it."""
+    """If a wall could not be raised, end the child: never go on without it."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def become_nobody() -> None:
-    """Root's processes are not counted by RLIMIT_NPROC, and root owns files: be neither."""
+    """Stop being root: RLIMIT_NPROC does not count root's processes, and root owns files."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -88,9 +88,9 @@ def become_nobody() -> None:
 
 
 def import_whole(name: str) -> None:
-    """A module, and what a package holds: the children then find it all in memory.
+    """Import a module, and the members of a package, so that the children find them in memory.
 
-    A name that is not a module may be one that a package imports when it is asked for.
+    A name that is not a module may be one that a package imports on demand.
     """
     package, _, offered = name.rpartition(".")
     try:
@@ -103,9 +103,9 @@ def import_whole(name: str) -> None:
 
 
 def exercise(torch) -> None:
-    """Use torch once: what it sets up at first use is then set up for all children.
+    """Use torch once, so that what it sets up at first use is set up for all children.
 
-    It also reads /proc/cpuinfo at its first product, and the children have no /proc.
+    Its first product also reads /proc/cpuinfo, and the children have no /proc.
     """
     for precision in (torch.float32, torch.float64):
         layer = torch.nn.Linear(4, 4).to(precision)
@@ -129,7 +129,7 @@ def import_all(modules: list[str]) -> None:
 
 
 def import_and_keep(modules: list[str]) -> None:
-    """Import what all children after this have at once."""
+    """Import modules that all later children then have from the start."""
     import_all(modules)
     gc.freeze()
     if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
@@ -137,19 +137,19 @@ def import_and_keep(modules: list[str]) -> None:
 
 
 def warm_up(modules: list[str]):
-    """Import what answers need and make the IPython shell, once for all submissions."""
+    """Import what answers need and create the IPython shell, once for all submissions."""
     import torch
 
     torch.set_num_threads(1)
     import_all(modules)
-    importlib.import_module(PROBES)  # without it every answer would look wrong: fail at once
+    importlib.import_module(PROBES)  # without these every answer would look wrong: fail now
     exercise(torch)
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
     class BoxShell(InteractiveShell):
         def enable_gui(self, gui=None):
-            """`%matplotlib inline` asks for this; there is no window to make."""
+            """`%matplotlib inline` asks for this; there is no window to create."""
 
         # `!ls` through a terminal needs /dev/pts, which all children would share
         system = InteractiveShell.system_raw
@@ -162,12 +162,12 @@ def warm_up(modules: list[str]):
     shell = BoxShell.instance(config=config)
     shell.run_cell(WARMING_CELL, store_history=False)
     shell.reset(new_session=True)
-    sys.path.insert(0, "")  # as in a notebook: the folder it runs in comes first
+    sys.path.insert(0, "")  # as in a notebook, the current folder comes first
     return shell
 
 
 def detach(place: str) -> int:
-    """A copy of what is mounted at `place`, to be put back after its parent was covered."""
+    """A copy of what is mounted at `place`, to be put back once its parent has been covered."""
     tree = libc.syscall(OPEN_TREE, AT_FDCWD, place.encode(), OPEN_TREE_CLONE | AT_RECURSIVE)
     require(0 if tree >= 0 else -1, f"keeping {place}")
     return tree
@@ -185,7 +185,7 @@ def put_back(place: str, tree: int) -> None:
 
 
 def raise_walls(limits: dict, kept: list[str]) -> None:
-    """Namespaces and mounts of one submission; what is hidden here stays hidden."""
+    """Create the namespaces and mounts of one submission; what is hidden here stays hidden."""
     uid, gid = os.getuid(), os.getgid()
     require(
         libc.unshare(
@@ -200,7 +200,7 @@ def raise_walls(limits: dict, kept: list[str]) -> None:
     ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
-    # a second lock beside the system call filter; not every /proc lets us turn it
+    # a second lock besides the system call filter; not every /proc allows it
     with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
     require(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
@@ -228,7 +228,7 @@ class CapabilityData(ctypes.Structure):
 
 
 def drop_privileges() -> None:
-    """No capability, none to be gained, and its own keyring."""
+    """Drop every capability, rule out gaining one, and give it its own keyring."""
     number = KEYCTL.get(os.uname().machine)
     if number is not None:
         libc.syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
@@ -243,15 +243,15 @@ def drop_privileges() -> None:
 
 
 def counted_by_namespace() -> bool:
-    """From Linux 5.14 a user namespace counts its own processes; before, all of the user's."""
+    """Whether a user namespace counts only its own processes, as it does from Linux 5.14."""
     release = os.uname().release.split("-")[0].split(".")
     return (int(release[0]), int(release[1])) >= (5, 14)
 
 
 def set_limits(limits: dict, walled: bool, own_count: bool) -> None:
-    """The kernel's own limits, hard, so that they cannot be raised again.
+    """Set the kernel's own limits as hard limits, which cannot be raised again.
 
-    own_count: whether the kernel counts this submission's processes by themselves.
+    own_count: whether the kernel counts this submission's processes separately.
     """
     wanted = {
         "RLIMIT_CPU": limits["cpu_seconds"],
@@ -263,8 +263,8 @@ def set_limits(limits: dict, walled: bool, own_count: bool) -> None:
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_SIGPENDING": 1024,
     }
-    # where the count is the whole user's, a small limit would refuse honest threads; there the
-    # supervisor, which counts the tree, is the closer limit
+    # if the kernel counts all of the user's processes, a small limit would refuse honest threads;
+    # then the supervisor, which counts the tree, is the stricter limit
     wanted["RLIMIT_NPROC"] = limits["processes"] if own_count else 4096
     for name, value in wanted.items():
         kind = getattr(resource, name, None)
@@ -279,7 +279,7 @@ def set_limits(limits: dict, walled: bool, own_count: bool) -> None:
 
 
 class TookTooLong(Exception):
-    """One cell used more than its share of the time."""
+    """A cell used more than its share of the time."""
 
 
 def give_up(signum, frame):
@@ -325,7 +325,7 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
         os.dup2(nothing, 0)
         os.dup2(printed, 1)
         os.dup2(printed, 2)
-        # the two that are still needed get fixed numbers, everything else is closed
+        # the two that are still needed get fixed numbers; everything else is closed
         job, frame = os.dup2(job, 200), os.dup2(frame, 201)
         os.closerange(3, 200)
         os.closerange(202, 4096)
@@ -370,7 +370,7 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
 
 
 def handle_of(child: int) -> list[int]:
-    """A descriptor that means this process for ever, where the kernel gives one."""
+    """A descriptor that always refers to this process, if the kernel provides one."""
     try:
         return [os.pidfd_open(child)]
     except (AttributeError, OSError):
@@ -378,7 +378,7 @@ def handle_of(child: int) -> list[int]:
 
 
 def middle(shell, descriptors: list[int], settings: dict) -> None:
-    """Between zygote and inner process: raises the walls and reports. It never returns."""
+    """The process in the middle: raises the walls and reports. It never returns."""
     job, frame, printed, report = descriptors
     channel = socket.socket(fileno=report)
     try:
@@ -391,7 +391,7 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
     except BaseException as problem:
         channel.send(json.dumps({"refused": str(problem)}).encode())
         os._exit(1)
-    # the supervisor puts this process into its group, and with it all that follows
+    # the supervisor puts this process, and so everything it starts, into the control group
     mine = os.getpid()
     socket.send_fds(channel, [json.dumps({"waiting": mine}).encode()], handle_of(mine))
     channel.recv(16)
@@ -414,16 +414,16 @@ def middle(shell, descriptors: list[int], settings: dict) -> None:
 def serve(control: socket.socket, shell, settings: dict) -> None:
     """Fork a child for each packet of descriptors, until the supervisor is gone.
 
-    A packet without descriptors names modules, always the supervisor's own choice; one with them
-    may name the place where the submission is to run.
+    A packet without descriptors lists modules, which the supervisor alone chooses. A packet with
+    descriptors may name the place where the submission is to run.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides about Ctrl-C
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles Ctrl-C
     while True:
         word, descriptors, _, _ = socket.recv_fds(control, MOST_NAMES, 4)
         if not word:
             if settings["wall"] == NAMESPACES:
-                # all there is in this namespace: nothing goes on without a supervisor
+                # kill everything in this namespace: nothing may run without a supervisor
                 os.kill(-1, signal.SIGKILL)
             return
         if not descriptors:
@@ -437,23 +437,23 @@ def serve(control: socket.socket, shell, settings: dict) -> None:
 
 
 def main() -> None:
-    gc.disable()  # imports leave nothing to collect, and looking for it takes a tenth of the time
+    gc.disable()  # imports leave no garbage, and looking for it would take a tenth of the time
     settings = json.loads(sys.argv[1])
     sys.argv = ["box"]
     control = socket.socket(fileno=settings.pop("control"))
     if settings["wall"] == NAMESPACES:
         become_nobody()
     sys.path[:0] = settings["paths"]
-    # when memory runs out, a submission goes first, never the grader
+    # when memory runs out, the kernel kills a submission first, never the grader
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
     shell = warm_up(settings["modules"])
     gc.collect()
-    # what only some assignments use is asked for when it is known which one it is
+    # modules that only some assignments use are requested once the assignment is known
     import_and_keep(json.loads(control.recv(MOST_NAMES) or b"[]"))
     control.send(b"ready")
     serve(control, shell, settings)
-    os._exit(0)  # nothing is to be saved: taking torch apart would only make the grader wait
+    os._exit(0)  # there is nothing to save, and unloading torch would only keep the grader waiting
 
 
 if __name__ == "__main__":

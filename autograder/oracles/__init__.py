@@ -1,6 +1,6 @@
-"""Oracles of the exercises where a loop would be the answer: they never leave the instructor.
+"""Oracles of the exercises for which a loop would already be the answer. Students never get them.
 
-Importing this package gives them to the judge.
+Importing this package registers them with the judge.
 """
 
 import importlib

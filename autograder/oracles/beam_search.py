@@ -1,8 +1,8 @@
-"""Beam search in plain loops: the right ways to do it, and what the known mistakes find.
+"""Beam search in plain loops: the right ways to do it, and what the known mistakes produce.
 
-The exercise says which prefixes to extend: the `beam` best. What happens to those that have
-ended is described in several ways by good textbooks and libraries, and each is accepted. A beam that
-shrinks with every sequence that ends is not: it no longer keeps the `beam` best.
+The exercise specifies which prefixes to extend: the `beam` best. Good textbooks and libraries treat
+those that have ended in several ways, and each is accepted. A beam that shrinks with every sequence
+that ends is not accepted, because it no longer keeps the `beam` best.
 """
 
 import itertools
@@ -35,7 +35,7 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
         found[mistake] = search(ask, frozenset([mistake]))[0]
     found["start-counted"] = search(ask, frozenset(["start-counted"]))[0]
     max_length = ask.options["args"][3]
-    # Padded with -1, so that all answers have one shape.
+    # Padded with -1, so that all answers have the same shape.
     return {
         name: np.array(tokens + [-1] * (max_length - len(tokens)), dtype=np.int64)
         for name, tokens in found.items()
@@ -43,7 +43,7 @@ def oracle(ask: Ask) -> dict[str, np.ndarray]:
 
 
 def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray]:
-    """Tokens and score; one of `mistakes` may be a way to treat sequences that have ended."""
+    """Tokens and score; `mistakes` may include a way to treat sequences that have ended."""
     ended = next((way for way in ENDED if way in mistakes), "aside")
     tokens, score = search(ask, mistakes, ended)
     start, end = ask.options["args"][:2]
@@ -108,7 +108,7 @@ def search(
         if "stops-at-the-first-end" in mistakes:
             enough = 1
         if length < max_length and enough and len(finished) >= enough:
-            alive = []  # those that are cut off by the limit count, these do not
+            alive = []  # sequences that the limit cuts off count; these do not
         if not alive:
             break
     everything = finished + alive

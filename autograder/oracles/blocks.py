@@ -1,7 +1,7 @@
 """The equations of attention in float64 NumPy, with a switch for each known mistake.
 
-`mistakes` is a set of misconceptions' names; with none of them the arrays are right. What the
-oracles of several notebooks share is here.
+`mistakes` is a set of names of misconceptions; if it is empty, the arrays are right. This module
+holds what the oracles of several notebooks share.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ LAYER_NORM_EPS = 1e-5
 
 
 def chosen(mistakes: Mistakes, rules: dict, default):
-    """The rule of the mistake that was made, of some that exclude each other."""
+    """The rule of the mistake that was made, out of several that exclude each other."""
     return next((rule for name, rule in rules.items() if name in mistakes), default)
 
 
@@ -99,7 +99,7 @@ def attend(
         value = key
     if "queries-as-keys" in mistakes:
         if query.shape[1] != value.shape[1]:
-            return None  # as many weights as queries do not fit the values
+            return None  # one weight per query does not fit the values
         key = query
     Q, K = W_Q(query), (W_Q if "keys-projected-by-query-matrix" in mistakes else W_K)(key)
     V = value if "values-not-projected" in mistakes else W_V(value)
@@ -126,7 +126,7 @@ def packed(parameters: dict, name: str):
 
 
 def right_arrays(outputs, ask: Ask) -> dict[str, np.ndarray]:
-    """The right arrays of a question as `right/0`, ..., and the slopes where they are asked for."""
+    """The right arrays of a question as `right/0`, ..., and the slopes if it asks for them."""
     arrays = {f"right/{i}": array for i, array in enumerate(outputs(ask, RIGHT))}
     if "directions" in ask.options:
         arrays["slopes"] = slopes(outputs, ask)
@@ -135,7 +135,7 @@ def right_arrays(outputs, ask: Ask) -> dict[str, np.ndarray]:
 
 def slopes(outputs, ask: Ask) -> np.ndarray:
     """The derivative of sum(upstream * outputs) along each argument's direction."""
-    # So small that hardly ever a ReLU has its corner in between, and well above rounding.
+    # Small enough that a ReLU hardly ever has its corner in between, and well above rounding.
     step, found = 1e-7, []
     for index, direction in enumerate(ask.options["directions"]):
         sides = []

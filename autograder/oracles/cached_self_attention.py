@@ -11,15 +11,15 @@ from course_utils.checks.wire import Ask
 
 @dataclass
 class Memory:
-    """What a module has been shown since it was reset: one piece for each call."""
+    """What a module has read since it was reset: one piece for each call."""
 
     inputs: list[np.ndarray] = field(default_factory=list)
     keys: list[np.ndarray] = field(default_factory=list)
     values: list[np.ndarray] = field(default_factory=list)
 
 
-# sees(i, T, pieces) gives the keys that position i of a call with T positions attends to, where
-# `pieces` are the numbers of keys of each call so far; keys are counted from the oldest.
+# sees(i, T, pieces) gives the keys that position i of a call with T positions attends to. `pieces`
+# holds the number of keys of each call so far; keys are counted from the oldest.
 
 
 def right(i, T, pieces):
@@ -97,7 +97,7 @@ def outputs(ask: Ask, mistakes: Mistakes) -> list[np.ndarray] | None:
         else:
             x, memory = step["args"][0], memories[place]
             if any(len(piece) != len(x) for piece in memory.inputs):
-                return None  # batches of two sizes cannot be joined
+                return None  # batches of different sizes cannot be joined
             found.append(call(x, parameters[place], memory, num_heads, mistakes))
     return found
 
@@ -133,5 +133,5 @@ def call(x, parameters: dict, memory: Memory, num_heads: int, mistakes: Mistakes
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
     found = outputs(ask, RIGHT)
-    assert found is not None  # no script joins batches of two sizes
+    assert found is not None  # no script joins batches of different sizes
     return {f"right/call{n}": array for n, array in enumerate(found)}

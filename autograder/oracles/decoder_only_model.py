@@ -1,4 +1,4 @@
-"""A model of GPT-2's shape in NumPy, and what the known mistakes give."""
+"""A model shaped like GPT-2 in NumPy, and what the known mistakes give."""
 
 import math
 

@@ -1,17 +1,17 @@
-"""Which model has which fault, and what shows it; students get digests of these."""
+"""Which model has which fault, and the evidence for it; students get only digests of these."""
 
 import numpy as np
 
 from course_utils.checks.wire import Ask
 from course_utils.transformer.suspect_choices import digest
 
-# letter: the fault, and every reason of the list that is true of this model
+# letter: the fault, and every reason on the list that is true of this model
 ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a": ("no source positions", ("order does not matter",)),
     "b": ("the future leaks", ("low loss, wrong samples", "looks one step ahead")),
     "c": ("attends to padding", ("neighbours matter",)),
     "d": ("positions stop early", ("long lines fail",)),
-    # it writes the same whatever it reads, so the order of the source has no effect either
+    # it writes the same text whatever it reads, so the order of the source has no effect either
     "e": (
         "target not shifted",
         ("low loss, wrong samples", "looks at its own step", "order does not matter"),

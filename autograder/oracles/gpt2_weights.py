@@ -7,7 +7,7 @@ from course_utils.checks.exercises.gpt2_weights import wanted_shapes
 from course_utils.checks.judge import Mistakes
 from course_utils.checks.wire import Ask
 
-LAYER = {  # of GPT-2: of CausalLayer
+LAYER = {  # name in GPT-2: name in CausalLayer
     "ln_1": "norm1",
     "attn.c_attn": "attention.in_proj",
     "attn.c_proj": "attention.out_proj",
@@ -19,7 +19,7 @@ OUTER = {"tokens": "wte", "positions": "wpe", "norm": "ln_f"}
 
 
 def of_gpt2(name: str, mistakes: Mistakes) -> str:
-    """GPT-2's name of a parameter of DecoderOnly."""
+    """GPT-2's name for a parameter of DecoderOnly."""
     name = name.replace("in_proj_", "in_proj.")
     front, _, kind = name.rpartition(".")
     if front in OUTER:

@@ -46,7 +46,7 @@ class Layer:
         return linear(hidden, self.parameters, f"{name}.2")
 
     def sublayer(self, x, number, function, name):
-        """x plus what the function makes of it, with the norm before or after."""
+        """x plus the function's output, with the norm before or after."""
 
         def made(inner):
             dropped = self.dropped and "no-dropout" not in self.mistakes
@@ -117,7 +117,7 @@ def decoder_layer(layer: Layer, x, memory, self_mask, memory_mask) -> np.ndarray
 
 @dataclass(frozen=True)
 class Transformer:
-    """The whole model; its layers are right, and it has the mistakes."""
+    """The whole model: the layers are right, and the mistakes are in how they are joined."""
 
     parameters: dict
     num_heads: int

@@ -58,7 +58,7 @@ def powers(scores: np.ndarray) -> np.ndarray:
 
 def shares_without_exp(scores: np.ndarray) -> np.ndarray:
     total = scores.sum(axis=1, keepdims=True)
-    # A row that sums to zero has no such shares; no student can have typed them.
+    # A row that sums to zero has no such shares, so no student can have typed them.
     return scores / np.where(total == 0, np.nan, total)
 
 

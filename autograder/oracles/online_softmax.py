@@ -10,12 +10,12 @@ from course_utils.checks.wire import Ask
 
 
 def power(exponent: float) -> float:
-    """exp as torch has it: too large is infinity, and what is no number stays none."""
+    """exp as in torch: overflow gives infinity, and NaN stays NaN."""
     return math.inf if exponent > 700 else math.exp(exponent)
 
 
 def one_query(kept, scores, values, new: float, mistakes: Mistakes):
-    """The new total and sum of one query, whose largest score is now `new`."""
+    """The new total and sum of one query, now that its largest score is `new`."""
     largest, total, summed = kept
     shrink = power(largest - new)
     of_total = of_sum = shrink

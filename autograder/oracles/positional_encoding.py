@@ -10,7 +10,7 @@ from course_utils.checks.wire import Ask
 
 
 def entry(t: int, j: int, d: int, mistakes: Mistakes) -> float:
-    """The number of position t in column j."""
+    """The entry for position t in column j."""
     pair: float
     pair, is_cosine = (j, False) if j < d // 2 else (j - d // 2, True)
     if "two-halves" not in mistakes:

@@ -1,4 +1,4 @@
-"""How often each token should be drawn, and how often with known mistakes."""
+"""How often each token should be drawn, and how often it is drawn with the known mistakes."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from course_utils.checks.wire import Ask
 
 
 def oracle(ask: Ask) -> dict[str, np.ndarray]:
-    """`mistaken` has a row for each combination of mistakes, in the order of the exercise's."""
+    """`mistaken` has one row per combination of mistakes, in the exercise's order."""
     logits = ask.options["args"][0]
     combinations = itertools.chain(*judge.load("sample-next").combinations)
     return {
@@ -27,7 +27,7 @@ def right(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = None
 
 
 def probabilities(ask: Ask, mistakes: Mistakes) -> np.ndarray:
-    """With these mistakes: -1 where they raise, NaN where they can be made in several ways."""
+    """With these mistakes: -1 if they raise, NaN if there are several ways to make them."""
     logits, named = ask.options["args"][0], ask.options["kwargs"]
     temperature, top_k = named.get("temperature", 1.0), named.get("top_k")
     anything = np.full(len(logits), np.nan)

@@ -1,4 +1,4 @@
-"""The loss of the next token, prediction by prediction, and what the known mistakes give."""
+"""The loss on the next token, prediction by prediction, and what the known mistakes give."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Each text with the states of the one before, and what the known mistakes give."""
+"""Each text with the states of the text before it, and what the known mistakes give."""
 
 import numpy as np
 

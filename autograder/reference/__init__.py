@@ -1,1 +1,1 @@
-"""Answers of the course as plain modules, for measurements that only instructors run."""
+"""The course's answers as plain modules, for measurements that only instructors run."""

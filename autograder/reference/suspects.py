@@ -1,7 +1,7 @@
 """Six small transformers with one fault each, and the record of how they behave once trained.
 
-They reverse strings. All are `torch.nn.Transformer` inside; what differs is how it is wired.
-Students get the record alone (`course_utils/transformer/suspects.json`), which names no fault:
+They reverse strings. Inside, each is a `torch.nn.Transformer`; they differ in how it is wired.
+Students get only the record (`course_utils/transformer/suspects.json`), which names no fault:
 
     python -m autograder.reference.suspects
 """
@@ -22,9 +22,9 @@ from course_utils.training.loop import fit
 from course_utils.transformer.suspects import LETTERS, LINE, LONGER, ORDERS
 
 RECORD = Path(course_utils.transformer.__file__).with_name("suspects.json")
-FIRST_LETTER = UNKNOWN  # all letters are known, so they begin where it would be
+FIRST_LETTER = UNKNOWN  # there are no unknown letters, so the letters begin where <unk> would be
 SIZE, LONGEST = FIRST_LETTER + len(LETTERS), 24
-LENGTHS, LINES_PER_LENGTH = range(4, 9), 6  # the lengths that they are trained on
+LENGTHS, LINES_PER_LENGTH = range(4, 9), 6  # the lengths in the training data
 LAST_PLACE = 4  # positions after this one share its vector, in the model with that fault
 EPOCHS, LR = 12, 3e-3
 
@@ -53,7 +53,7 @@ class Reverser(nn.Module):
         self.embedding = nn.Embedding(SIZE, d_model)
         self.positions = nn.Embedding(LONGEST, d_model)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch says that norm_first has no fast path
+            warnings.simplefilter("ignore")  # torch warns that norm_first has no fast path
             self.core = nn.Transformer(
                 d_model, 4, 1, 2, 64, dropout=0.0, batch_first=True, norm_first=True
             )
@@ -71,7 +71,7 @@ class Reverser(nn.Module):
     def forward(self, source: Tensor, given: Tensor) -> Tensor:
         """Logits [B, T, words] for a padded source [B, S] and what the decoder reads [B, T]."""
         length = given.shape[1]
-        # True where attention is allowed; torch wants True where it is not.
+        # True where attention is allowed; torch expects True where it is not.
         causal = torch.ones(length, length, dtype=torch.bool).tril()
         real = source != PAD
         leaks, blind = self.fault == "the future leaks", self.fault == "attends to padding"
@@ -97,7 +97,7 @@ class Reverser(nn.Module):
 
     @torch.no_grad()
     def look(self, line: str, beside: str | None = None) -> dict[str, Tensor]:
-        """Attention maps [layers * heads, T, S] while it reads what it was trained to read.
+        """Attention maps [layers * heads, T, S] while it reads what it read in training.
 
         With `beside`, both lines are in one batch, so the shorter one is padded.
         """
@@ -136,7 +136,7 @@ def _text(tokens: list[int]) -> str:
 
 
 def faulty_model(letter: str, seed: int = 0) -> Reverser:
-    """The model called `letter`, not trained yet."""
+    """The model called `letter`, before training."""
     torch.manual_seed(seed)
     return Reverser(ANSWERS[letter][0])
 
@@ -149,14 +149,14 @@ def training_batches(epoch: int, shifted: bool = True, *, batches: int = 40, siz
 
 
 def reversal_loss(model: Reverser, batch: Batch) -> tuple[Tensor, int]:
-    """The mean loss of the letters to predict, and how many they are; for `fit`."""
+    """The mean loss over the letters to predict, and their number; for `fit`."""
     logits = model(batch.source, batch.given)
     loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
     return loss, batch.words
 
 
 def trained(model: Reverser, epochs: int = EPOCHS) -> list[float]:
-    """Train a model in place; its training loss after each epoch."""
+    """Train a model in place and return its training loss after each epoch."""
     shifted = model.fault != "target not shifted"
     record = fit(
         model,
@@ -171,7 +171,7 @@ def trained(model: Reverser, epochs: int = EPOCHS) -> list[float]:
 
 
 def record_of(letter: str) -> dict:
-    """Everything that is known about one model: losses, what it writes, where it looks."""
+    """Everything that is known about one model: losses, what it writes, where it attends."""
     model = faulty_model(letter)
     losses = trained(model)
     lines = [line for n in LENGTHS for line in draw(LINES_PER_LENGTH, n, seed=70 + n)]

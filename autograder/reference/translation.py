@@ -40,7 +40,7 @@ def beam_translate(
     length_penalty: float = 1.0,
     rows_at_once: int = 1600,
 ) -> list[list[str]]:
-    """Translate with a beam, many sentences together; the same search as the exercise's.
+    """Translate many sentences together with a beam: the same search as in the exercise.
 
     At each step the `beam` best continuations of all unfinished prefixes are kept; those that
     end with `</s>` are put aside. A sentence is done when none is left, or at its limit.
@@ -62,7 +62,7 @@ def beam_translate(
 def _search(model, source: Tensor, beam: int, penalty: float, limit: int) -> list[list[int]]:
     B = source.shape[1]
     states, hidden = model.encode(source)
-    # One row for each prefix; every sentence has `beam` of them, dead ones at minus infinity.
+    # One row per prefix; every sentence has `beam` of them, with dead ones at minus infinity.
     states = states.repeat_interleave(beam, dim=1)
     hidden = hidden.repeat_interleave(beam, dim=0)
     totals = torch.full((B, beam), -math.inf)
@@ -79,7 +79,7 @@ def _search(model, source: Tensor, beam: int, penalty: float, limit: int) -> lis
         scores[:, NEVER_WRITTEN] = -math.inf
         logs = F.log_softmax(scores, dim=-1)
         words = logs.shape[1]
-        # Of each prefix only its `beam` best words can be among the sentence's `beam` best.
+        # Only the `beam` best words of each prefix can be among the sentence's `beam` best.
         few_logs, few_words = logs.topk(min(beam, words), dim=-1)
         candidates = totals[:, :, None] + few_logs.view(len(going), beam, -1)
         totals, places = candidates.view(len(going), -1).topk(beam)

@@ -86,7 +86,7 @@ def test_without_a_group_it_is_said_why(tmp_path):
     (tmp_path / "mounts").write_text(f"cgroup {tmp_path}/tree cgroup rw,memory 0 0\n")
     found = groups.find(tmp_path / "cgroup", tmp_path / "mounts")
     assert found.version == 0 and not found.places
-    assert "version 1: it does not limit memory; version 2: not there" in found.said
+    assert "version 1: it does not limit memory; version 2: not available" in found.said
     group = groups.Group(found, Limits())
     group.take(os.getpid())
     assert not group.ran_out_of_memory()
