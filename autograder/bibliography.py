@@ -1,9 +1,9 @@
 """The works that the course borrows from, in one file, and their citations in the sources.
 
-The file is CSL-JSON, which reference managers import. The build makes links of citations and closes
+The file is CSL-JSON, which reference managers import. The build turns citations into links and ends
 the notebook with a list of what it cites:
 
-    [@luong2015]                ([Luong et al., 2015](…)), behind what was borrowed
+    [@luong2015]                ([Luong et al., 2015](…)), after what was borrowed
     [@luong2015; @post2018]     ([Luong et al., 2015](…); [Post, 2018](…))
     @[luong2015]                [Luong et al. (2015)](…), as a part of the sentence
 """
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 FILE = Path(__file__).with_name("bibliography.json")
@@ -30,7 +32,7 @@ class Work:
     key: str
     kind: str  # "document" is teaching material, everything else is published work
     authors: tuple[str, ...]  # family names
-    year: int | None
+    year: str  # with a letter if the same authors have several works of that year
     title: str
     published: str
     address: str
@@ -40,7 +42,7 @@ class Work:
         """The names to cite: one author, two, or the first and "et al."; the title if there is none."""
         if len(self.authors) > 2 or "et al." in self.authors:
             return f"{self.authors[0]} et al."
-        return " and ".join(self.authors) or self.title
+        return " and ".join(self.authors) or f"“{self.title}”"
 
     @property
     def label(self) -> str:
@@ -66,7 +68,18 @@ class Work:
 @cache
 def works() -> dict[str, Work]:
     """Every work by its key, in the order of the file."""
-    return {entry["id"]: _work(entry) for entry in json.loads(FILE.read_text(encoding="utf-8"))}
+    listed = [_work(entry) for entry in json.loads(FILE.read_text(encoding="utf-8"))]
+    alike: dict[str, list[Work]] = {}
+    for one in listed:
+        alike.setdefault(one.label, []).append(one)
+    return {one.key: _with_letter(one, alike[one.label]) for one in listed}
+
+
+def _with_letter(one: Work, alike: list[Work]) -> Work:
+    """The work as 2014a, 2014b, ... if others would be cited by the same name and year."""
+    if len(alike) == 1:
+        return one
+    return replace(one, year=f"{one.year}{ascii_lowercase[alike.index(one)]}")
 
 
 def _work(entry: dict[str, Any]) -> Work:
@@ -75,7 +88,7 @@ def _work(entry: dict[str, Any]) -> Work:
         key=entry["id"],
         kind=entry["type"],
         authors=tuple(name.get("family") or name["literal"] for name in entry["author"]),
-        year=dates[0][0],
+        year=str(dates[0][0] or ""),
         title=entry["title"],
         published=entry["container-title"],
         address=entry.get("URL", ""),
@@ -92,13 +105,13 @@ def work(key: str) -> Work:
 def fill_in(text: str) -> str:
     """The text with its citations as links, or as plain names if a work has no address."""
 
-    def replace(match: re.Match) -> str:
+    def linked(match: re.Match) -> str:
         if match[2]:
             return work(match[2]).link(work(match[2]).mention)
         listed = [work(key) for key in _keys(match)]
         return f"({'; '.join(entry.link(entry.label) for entry in listed)})"
 
-    return CITATION.sub(replace, text)
+    return CITATION.sub(linked, text)
 
 
 def _keys(citation: re.Match) -> list[str]:
@@ -108,7 +121,12 @@ def _keys(citation: re.Match) -> list[str]:
 def cited(text: str) -> list[Work]:
     """The works that a text cites, each once, by name and year."""
     keys = {key: None for citation in CITATION.finditer(text) for key in _keys(citation)}
-    return sorted((work(key) for key in keys), key=lambda w: (w.label.lower(), w.title))
+    return in_order(work(key) for key in keys)
+
+
+def in_order(listed: Iterable[Work]) -> list[Work]:
+    """The works by name and year, or by title if they have no author."""
+    return sorted(listed, key=lambda w: (w.label.strip("“”").lower(), w.title))
 
 
 def reference_list(cited_works: list[Work]) -> str:

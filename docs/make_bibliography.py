@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 
 def text() -> str:
     cited_in = citations()
-    listed = sorted(bibliography.works().values(), key=lambda w: (w.label.lower(), w.title))
+    listed = bibliography.in_order(bibliography.works().values())
     taught = [work for work in listed if work.kind == "document"]
     published = [work for work in listed if work.kind != "document"]
     lines = [
@@ -25,11 +25,7 @@ def text() -> str:
         "",
         "## Works cited in the notebooks",
         "",
-        *(_line(work, cited_in) for work in published if work.key in cited_in),
-        "",
-        "## Further reading",
-        "",
-        *(_line(work, cited_in) for work in published if work.key not in cited_in),
+        *(_line(work, cited_in) for work in published),
         "",
     ]
     return "\n".join(lines)
@@ -46,8 +42,7 @@ def citations() -> dict[str, list[str]]:
 
 
 def _line(work: bibliography.Work, cited_in: dict[str, list[str]]) -> str:
-    places = ", ".join(cited_in.get(work.key, []))
-    return f"- {work.reference}" + (f" Cited in {places}." if places else "")
+    return f"- {work.reference} Cited in {', '.join(cited_in[work.key])}."
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ p @ R
 #
 # {{exercise single-query-numbers}}
 #
-# Here are four tokens, the rows of $X$, and a query $q$. Use **scaled** dot-product attention.
+# Here are four tokens, the rows of $X$, and a query $q$. Use **scaled** dot-product attention. (This
+# question, and those of sections 2, 4 and 5, grew out of @[ist-practical].)
 
 # %%
 practice.show(X=given.X, q=given.q)
@@ -451,8 +452,9 @@ if ready("attention-by-hand"):
 # %% [markdown]
 # ## 6 What a query can do
 #
-# Let's turn the problem around: the keys are fixed, and you choose the query. (The four tasks follow
-# @[cs224n].) There are $m$ keys of size $d$. They are **orthonormal**: each has length 1, and
+# Let's turn the problem around: the keys are fixed, and you choose the query. (The four tasks come from
+# @[seq2seq-assignment], which adapted them from @[cs224n].) There are $m$ keys of size $d$. They are
+# **orthonormal**: each has length 1, and
 # $k_i \cdot k_j = 0$ for $i \neq j$. The weights $\alpha$ and the output $o$ are
 #
 # $$\alpha_i = \frac{\exp(q \cdot k_i / \sqrt d)}{\sum_j \exp(q \cdot k_j / \sqrt d)} \qquad

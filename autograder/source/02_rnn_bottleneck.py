@@ -72,14 +72,15 @@ def rounded(figures):
 # %% [markdown]
 # ## 1 Two RNNs are better than one
 #
-# An RNN reads a sequence and can write one output per input. Why not translate like that?
+# An RNN reads a sequence and can write one output per input. Why not translate like that? (The example is
+# that of a lecture, @[attention-lecture].)
 
 # %%
 one_to_one()
 
 # %% [markdown]
-# Two things go wrong. The answer may have **another length** than the question, and its words may come in
-# **another order**. So we use two RNNs [@sutskever2014; @cho2014]. The **encoder** first reads the whole
+# Two things go wrong. The answer may have a **different length** from the question, and its words may come in
+# a **different order**. So we use two RNNs [@sutskever2014; @cho2014]. The **encoder** first reads the whole
 # text. The **decoder** then writes the answer, one token per step, and at each step reads the token it
 # wrote before.
 
@@ -94,10 +95,10 @@ encoder_decoder()
 # %% [markdown]
 # ## 2 The task
 #
-# The task comes from @[eecs182-homework], as do most of the questions here. The model has to change the case
-# of a text. A token at its start, the **prompt**, tells it how: `<U>` asks for upper case, `<L>` for lower case.
-# The model works character by character. A batch contains the numbers of these characters. All texts in it
-# have the same length, so nothing needs a mask.
+# The task and most of the questions here come from @[eecs182-discussion] and the homework that goes with it,
+# @[eecs182-homework]. The model has to change the case of a text. A token at its start, the **prompt**, tells
+# it how: `<U>` asks for upper case, `<L>` for lower case. The model works character by character. A batch
+# contains the numbers of these characters. All texts in it have the same length, so nothing needs a mask.
 #
 # During training the decoder reads the correct answers, shifted by one step, rather than its own. This is
 # called **teacher forcing**. Since all target steps are known in advance, they run in one call.
@@ -314,7 +315,7 @@ for name, found in probes.items():
 # - In the vanilla RNN, only the **last** letters can be read. This fits the gradient that vanishes on its way
 #   to the first ones.
 # - The GRU has kept something of every letter, and more of the first than of any other.
-# - The **case** of a letter is predicted little better than by tossing a coin ({{given:50%}}) in both models.
+# - The **case** of a letter is predicted hardly better than by tossing a coin ({{given:50%}}) in both models.
 #   The answer does not need it: the prompt alone decides the case of the output.
 #
 # ### Is it the room?
@@ -816,8 +817,8 @@ if ready("attention-with-scores"):
 #
 # Here is another task: turn `i am a student` into `iamastudent`. Does looking up by place work here too? To
 # find out, take the idea literally: the keys contain positions and nothing else, and the decoder only counts
-# its steps. We try two output vocabularies. The second has a **blank**: the model may write a blank where a
-# space was, and the blanks are dropped afterwards.
+# its steps. We try two output vocabularies. The second has a **blank** [@graves2006]: the model may write a
+# blank where a space was, and the blanks are dropped afterwards.
 
 
 # %%

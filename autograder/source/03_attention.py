@@ -46,7 +46,7 @@ for source, target in zip(batch.source, batch.wanted):
 
 # %% [markdown]
 # The model has two LSTMs: the **encoder** reads the source and the **decoder** writes the target. (An LSTM is
-# a recurrent network whose gates decide what to keep in a memory, the *cell*.) All that passes between
+# a recurrent network whose gates decide what to keep in a memory, the *cell* [@hochreiter1997].) All that passes between
 # them is the encoder's final state: 64 numbers of hidden state and 64 more in the cell.
 #
 # ```
@@ -332,7 +332,7 @@ if ready("dot-prod-attention"):
 # %% [markdown]
 # ## 5 One formula, many kinds of attention
 #
-# What you wrote is a special case of
+# What you wrote is a special case of a more general formula [@attention-lecture]:
 #
 # $$A(q, K, V) = \sum_i \frac{\exp e(q, k_i)}{\sum_j \exp e(q, k_j)}\; v_i$$
 #

@@ -136,9 +136,10 @@ from course_utils.figures.translator import slides_diagram, translator_diagram
 translator_diagram()
 
 # %% [markdown]
-# All of this is given, except $\mathrm{Attn}$. (Here $W_d$ is the product of two matrices, and the second one
-# is $E_t$, the target embeddings, so each word's vector is learned once and not twice. This is called a *tied*
-# readout.) Two simple kinds of attention are given too:
+# These equations, and the tasks of sections 2 to 6, come from an assignment,
+# @[seq2seq-assignment]. All of this is given, except $\mathrm{Attn}$. (Here $W_d$ is the product of two
+# matrices, and the second one is $E_t$, the target embeddings, so each word's vector is learned once and not
+# twice. This is called a *tied* readout.) Two simple kinds of attention are given too:
 #
 # - `Dummy` returns zeros: it attends to nothing.
 # - `MeanPool` returns the mean of the states: it attends to everything equally.
@@ -416,7 +417,7 @@ if ready("single-query-attention"):
 # rows may look at one column (a compound such as "Fußballspieler" for "soccer player"), and one row may be
 # spread over several columns (a verb and its prefix, function words, the end mark). A bright cell is attention
 # to a state of a bidirectional encoder. That state also carries its neighbours and the rest of the sentence,
-# so a row may look beside the word it translates.
+# so a row may look next to the word it translates.
 # ### END SOLUTION
 # === BEGIN MARK SCHEME ===
 # - half a point: at least one pattern with an example from the student's own model (diagonal, jump for
@@ -428,7 +429,7 @@ if ready("single-query-attention"):
 # %% [markdown]
 # ## 5 A fair comparison
 #
-# How much does attention help? One run of each mechanism is not enough, because another seed gives another
+# How much does attention help? One run of each mechanism is not enough, because another seed gives a different
 # BLEU. So we compare three runs of each, by their mean and variance.
 #
 # Nine runs take more than an hour, which is why only the `full` budget trains them. The runs in this table are
@@ -684,7 +685,8 @@ for row in rows:
 # %% [markdown]
 # ## 7 Another decoder: attention before the step
 #
-# A well-known demo translates French to English with a different decoder. It differs from yours in three ways:
+# A well-known demo, which the lecture @[attention-lecture] explains, translates French to English with a
+# different decoder. It differs from yours in three ways:
 # - The scores come from a **linear layer** on the decoder's state and input, one score for each of a fixed
 #   number of positions. It never compares them with the encoder's states: in terms of $A(q, K, V)$, the keys
 #   are parameters.

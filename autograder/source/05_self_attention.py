@@ -336,7 +336,8 @@ print(f"x_1 M x_3 = {X[1] @ M @ X[3]:.3f},   x_3 M x_1 = {X[3] @ M @ X[1]:.3f}")
 # %% [markdown]
 # ## 4 Order means nothing to it
 #
-# Let us shuffle the tokens. A **permutation matrix** $P$ has a single 1 in each row and in each column; $PX$ is
+# Let us shuffle the tokens [@attention-lecture]. A **permutation matrix** $P$ has a single 1 in each row and in
+# each column; $PX$ is
 # $X$ with its rows in another order.
 
 # %%
@@ -368,7 +369,7 @@ permutation_explorer()
 # %% [markdown]
 # ### And with a causal mask?
 #
-# The mask belongs to *positions*, not to tokens. Shuffle the tokens, and each may look at different tokens than
+# The mask belongs to *positions*, not to tokens. Shuffle the tokens, and each may look at other tokens than
 # before. The equality breaks:
 
 # %%
@@ -482,8 +483,8 @@ if ready("self-attention"):
 #
 # {{exercise multi-head-attention}}
 #
-# Now write it as a module, for a batch. The queries may come from a different sequence than the keys and values,
-# so the module also serves for cross-attention.
+# Now write it as a module, for a batch. The queries may come from one sequence and the keys and values from
+# another, so the module also serves for cross-attention.
 #
 # - `query` is `[B, T, D]`, `key` and `value` are `[B, S, D]`. Return the output `[B, T, D]` and the
 #   weights of every head, `[B, num_heads, T, S]`.

@@ -46,8 +46,8 @@ bring_your_own("MultiHeadAttention", "causal_mask", "positional_encoding")
 # ## 1 The plan
 #
 # The encoder reads the source, and the decoder writes the target. There is no recurrence: attention is
-# the only thing that moves information between positions. Dashed parts are still to be built; the
-# picture fills up as the notebook goes on.
+# the only thing that moves information between positions [@vaswani2017; @attention-lecture]. Dashed parts
+# are still to be built; the picture fills up as the notebook goes on.
 
 # %%
 from course_utils.figures.transformer import transformer_diagram
@@ -608,7 +608,7 @@ if ready("transformer", "greedy-decode"):
 # ### Which heads are needed?
 #
 # A map shows where a head looks. Whether the model *needs* what the head finds there is a different
-# question, and you can answer it by removing the head and watching the loss.
+# question, and you can answer it by removing the head and watching the loss [@michel2019].
 #
 # The outputs of all heads are joined side by side, and $W_O$ mixes them. The $d$ numbers of one head
 # therefore meet exactly $d$ columns of $W_O$. If those columns are zero, nothing from this head gets
@@ -787,7 +787,7 @@ if ready("transformer", "greedy-decode"):
 #
 # ### A new row for the table (about one minute)
 #
-# Here is BLEU on the test set with *your* `greedy_decode`, beside the runs of notebook 04.
+# Here is BLEU on the test set with *your* `greedy_decode`, next to the runs of notebook 04.
 
 # %%
 from course_utils.translation import (
@@ -836,7 +836,7 @@ if ready("transformer", "greedy-decode"):
 #   took {{claim:transformer.full_minutes}} minutes of CPU time and the recurrent translator {{claim:transformer.recurrent_full_minutes}}. With a beam of 5 the
 #   same models got {{claim:transformer.full_beam}} and {{claim:transformer.recurrent_full_beam}}.
 #
-# In these runs the recurrent translator is ahead after few minutes, and the transformer catches up given more.
+# In these runs the recurrent translator is ahead after a few minutes, and the transformer catches up given more.
 # They are too few to show how much longer it needs, and they say nothing about a GPU or a larger corpus.
 #
 # Compare BLEU for short and for long sentences with that of the translator from notebook 04 (our run, on

@@ -48,8 +48,8 @@ bring_your_own("MultiHeadAttention")
 # The transformer of notebook 06 uses attention in three places. The encoder looks at the source, the
 # decoder looks at its own past, and cross-attention looks from the target at the source.
 #
-# Now write source and target one after the other, as a single sequence. The three attentions become three
-# blocks of one square table:
+# Now write source and target one after the other, as a single sequence [@attention-lecture]. The three
+# attentions become three blocks of one square table:
 
 # %%
 from course_utils.figures.joined_masks import draw_masks
@@ -431,9 +431,9 @@ if built and ready("sample-next"):
         print(write_text(model, "def main(", 200, draw))
 
 # %% [markdown]
-# Once the model is trained, cold text repeats itself and hot text is noise. In between it looks like Python,
-# with indentation, closing brackets and names that come back. But it means nothing: in a few minutes, the
-# model has learned only what source code looks like, byte by byte.
+# Once the model is trained, cold text repeats itself and hot text is noise [@holtzman2020].
+# In between it looks like Python, with indentation, closing brackets and names that come back. But it
+# means nothing: in a few minutes, the model has learned only what source code looks like, byte by byte.
 
 # %% [markdown]
 # ## 5 The key-value cache
@@ -896,8 +896,9 @@ if ready("cached-self-attention"):
 # %% [markdown]
 # ### How much can a state of fixed size keep?
 #
-# Give a model pairs of a key and a value, and then one of the keys: which value came with it? Before we train
-# anything, take a memory whose capacity is *known*: a matrix $M$ of $d \times d$ numbers. To store a pair, add
+# Give a model pairs of a key and a value, and then one of the keys: which value came with it [@arora2023]?
+# Before we train anything, take a memory whose capacity is *known*: a matrix $M$ of $d \times d$ numbers. To
+# store a pair, add
 # $v k^\top$ to the matrix; to read, multiply it by the key. As a loop over three pairs:
 
 # %%
@@ -956,9 +957,10 @@ guess.reveal(min(sizes, key=lambda size: abs(sizes[size] - best)))
 # ### And learned memories?
 #
 # Here is the same task for models that *learn* to store: 64 keys, 16 values, trained on 2 to 16 pairs for 3,000
-# steps each. That takes too long for a notebook, so these are our stored figures, from one seed so far. A fourth
-# model joins the three: a **selective** SSM, in which what is kept, written and read depends on the input, as in
-# Mamba [@gu2023].
+# steps each. That takes too long for a notebook, so these are the means of our stored runs:
+# {{claim:trained-recall.rnn runs}} each for the RNN and the SSM, {{claim:trained-recall.attention runs}} for the
+# others. A fourth model joins the three: a **selective** SSM, in which what is kept, written and read depends on
+# the input, as in Mamba [@gu2023].
 
 # %%
 from course_utils.language_model import draw_recall, measured_recall
@@ -1148,7 +1150,7 @@ else:
 #
 # | task | query | keys and values |
 # | --- | --- | --- |
-# | describing a picture | the caption so far | patches of the picture |
+# | describing a picture [@xu2015] | the caption so far | patches of the picture |
 # | predicting text | the newest word | all words before it |
 # | summarising | the summary so far | the words of the text |
 #
@@ -1158,7 +1160,8 @@ else:
 # %% [markdown]
 # ## 10 Attention is not explanation
 #
-# An attention map is easy to read, which makes it tempting to read too much into it. It shows *what* one part of the
+# An attention map is easy to read, which makes it tempting to read too much into it. (How much it explains is
+# disputed: see @[jain2019] and the reply by @[wiegreffe2019].) It shows *what* one part of the
 # model does, not *why* the model answers as it does. An experiment makes this concrete.
 #
 # First, a map: where does each word of the target look in the source, in each head of the last layer?

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from autograder import bibliography, build
+from course_utils import register
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -38,7 +39,20 @@ def test_several_citations_share_one_pair_of_brackets():
 
 def test_two_authors_are_both_named_and_a_document_without_address_is_no_link():
     assert bibliography.work("press2017").label == "Press and Wolf, 2017"
-    assert bibliography.fill_in("From @[eecs182-discussion].") == "From Sahai (2023)."
+    assert bibliography.fill_in("From @[eecs182-discussion].") == "From Sahai (2023a)."
+
+
+def test_a_work_without_an_author_is_cited_by_its_title():
+    assert bibliography.fill_in("As shown [@attention-lecture].") == (
+        "As shown (“Attention and transformers”)."
+    )
+
+
+def test_no_two_works_are_cited_by_the_same_name_and_year():
+    labels = [work.label for work in bibliography.works().values()]
+    assert len(set(labels)) == len(labels)
+    assert bibliography.work("cho2014").label == "Cho et al., 2014a"
+    assert bibliography.work("cho2014properties").label == "Cho et al., 2014b"
 
 
 def test_a_citation_of_an_unknown_work_fails_the_build_with_its_file(tmp_path, monkeypatch):
@@ -77,17 +91,34 @@ def test_the_page_in_docs_is_what_the_file_gives():
     assert written == page().text(), "run `python docs/make_bibliography.py`"
 
 
-def test_the_works_that_the_course_rests_on_are_cited_in_notebooks():
-    cited = page().citations()
-    for key in (
-        "bahdanau2015",
-        "luong2015",
-        "vaswani2017",
-        "elliott2016",
-        "cs224n",
-        "ist-practical",
-    ):
-        assert key in cited, f"{key} is cited nowhere"
+def test_every_work_is_cited_in_a_notebook():
+    assert bibliography.works().keys() == page().citations().keys()
+
+
+# How the register names the teaching material, and the key of each.
+ORIGINS = {
+    "IST practical": "ist-practical",
+    "EECS 182 discussion": "eecs182-discussion",
+    "homework": "eecs182-homework",
+    "translation assignment": "seq2seq-assignment",
+    "CS224n": "cs224n",
+    "lecture": "attention-lecture",
+}
+
+
+@pytest.mark.parametrize("entry", register.notebooks(), ids=lambda entry: entry.name)
+def test_a_notebook_cites_the_teaching_material_that_it_grew_out_of(entry):
+    cited = {key for key, places in page().citations().items() if entry.name[:2] in places}
+    named = {key for words, key in ORIGINS.items() if words in entry.origin}
+    assert named <= cited
+    assert named or entry.origin == "new in this course"
+
+
+def test_the_register_names_every_piece_of_teaching_material():
+    origins = " ".join(entry.origin for entry in register.notebooks())
+    assert all(words in origins for words in ORIGINS)
+    documents = {work.key for work in bibliography.works().values() if work.kind == "document"}
+    assert set(ORIGINS.values()) == documents
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
