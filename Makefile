@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 BUDGET ?= smoke
 PORT ?= 8888
-# One stamp for each layer of packages: a target installs its layer once, and then starts at once.
+# One stamp for each layer of packages: a target installs its layer once, and later starts right away.
 STUDENT := $(VENV)/.installed-student
 INSTRUCTOR := $(VENV)/.installed-instructor
 DEV := $(VENV)/.installed-dev
@@ -39,7 +39,7 @@ lint: $(DEV)  ## ruff, formatting included
 colab-check: $(INSTRUCTOR)  ## run the student notebooks with the versions that Colab has
 	@$(BIN)/python tools/colab_check.py
 
-pins: $(DEV)  ## write constraints.txt anew (UPGRADE=1 takes the newest versions)
+pins: $(DEV)  ## rewrite constraints.txt (UPGRADE=1 takes the newest versions)
 	@$(BIN)/python tools/pin.py $(if $(UPGRADE),--upgrade)
 
 bench: $(DEV)  ## print the measured figures (takes long)
@@ -48,7 +48,7 @@ bench: $(DEV)  ## print the measured figures (takes long)
 demo: $(INSTRUCTOR) system  ## make and grade a class to try the grader on
 	@$(BIN)/autograder demo
 
-pictures: $(DEV) system  ## make the pictures of the README and the guides anew
+pictures: $(DEV) system  ## make the pictures of the README and the guides again
 	@$(BIN)/python tools/pictures.py
 
 site: $(DEV)  ## build the site into artefacts/site, with the stored outputs
