@@ -1,7 +1,8 @@
 """A class's choices: `course.toml` in the instructor's course directory, read and checked.
 
-What it leaves out is as the course has it. The choices become a register of exercises (`content`),
-and everything that reads the register follows them: build, checks, totals, the ready cell.
+For everything it leaves out, the course's own settings apply. The choices become a register of
+exercises (`content`), and everything that reads the register follows them: build, checks, totals,
+the ready cell.
 """
 
 from __future__ import annotations
@@ -231,9 +232,9 @@ class _Reader:
         if name:
             try:
                 ZoneInfo(name)
-            except Exception:  # zoneinfo raises several kinds for names that are none
+            except Exception:  # zoneinfo raises various errors for names that are not time zones
                 raise self.wrong(
-                    f'`timezone` is {name!r}, which is no time zone. Write one such as "Europe/Berlin".'
+                    f'`timezone` is {name!r}, which is not a time zone. Write one such as "Europe/Berlin".'
                 ) from None
         return name
 
@@ -332,7 +333,7 @@ class _Reader:
 
 
 def in_zone(moment: datetime, zone: ZoneInfo, which: Callable = max) -> datetime:
-    """A time by the clock in a zone. When the clocks change it may come twice, or not at all:
+    """A wall-clock time in a time zone. When the clocks change it may occur twice, or not at all:
     `which` chooses, max the later moment and min the earlier one."""
     return which(moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
 

@@ -27,7 +27,7 @@ class Commands(click.Group):
         return importlib.import_module(f"autograder.commands.{module}").command
 
     def invoke(self, ctx):
-        """A locked gradebook, and a disk that is full, are a sentence in every command."""
+        """Turn a locked gradebook or a full disk into one sentence, in every command."""
         try:
             return super().invoke(ctx)
         except OSError as problem:

@@ -1,6 +1,6 @@
 """Measured numbers in prose: filled in from the register of claims, and never typed by hand.
 
-A source says `{{claim:NAME.FIGURE}}`, or `{{claim:NAME.FIGURE range}}` for another form, and the
+A source contains `{{claim:NAME.FIGURE}}`, or `{{claim:NAME.FIGURE range}}` for another form, and the
 build writes the figure from the table that holds it. A number that looks measured and is not
 (computed by hand, chosen, or a rough time to wait) is written as `{{given:50%}}`. In the README,
 comments around a number do the same: see tools/readme_tables.py.

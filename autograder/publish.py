@@ -16,7 +16,7 @@ from autograder.paths import ROOT
 from course_utils import register
 
 TEMPLATES = Path(__file__).with_name("student_copy")
-# Files that the copy has just as they are: how to install it with the tested versions, what to know.
+# Files that are copied as they are: how to install the tested versions, and what to know first.
 SHARED = (
     "LICENSE",
     "constraints.txt",
@@ -25,12 +25,12 @@ SHARED = (
     "tools/environment.py",
     "tools/open_lab.py",
 )
-# Words that no file for students may hold: each would lead to a solution or a hidden check.
+# Words that no file for students may contain: each would lead to a solution or a hidden check.
 TELLING = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "BEGIN MARK SCHEME", "hidden_check")
 
 
 class PublishError(Exception):
-    """The copy can't be written as asked; the message tells where and what to do."""
+    """The copy can't be written as asked; the message explains where and what to do."""
 
 
 def publish(folder: Path, solutions: bool = False, course: Path | None = None) -> list[Path]:

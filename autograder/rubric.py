@@ -30,7 +30,7 @@ class Line:
 class MarkScheme:
     """What the person who marks sees beside an answer.
 
-    notes: what the scheme says besides its lines.
+    notes: what the scheme contains besides its lines.
     """
 
     lines: tuple[Line, ...]

@@ -25,7 +25,7 @@ class NotebookRun:
     notebook: str
     solved: bool
     seconds: float
-    points: float | None  # of the checked exercises; None where the notebook is not solved
+    points: float | None  # of the checked exercises; None if the notebook is not solved
     possible: float
     problem: str = ""
 

@@ -142,7 +142,7 @@ def asked(
     answers: Sequence[tuple[str, tuple[str, ...]]], count: int
 ) -> Iterator[tuple[judge.Plan, Outcome]]:
     """Put fresh questions to answers, each an exercise with the cells that define it."""
-    # These are our own files: where the box cannot be had, they may run without its walls.
+    # These are our own files, so they may run without walls if the box is not available.
     unsafe = why_unavailable() is not None
     drawn, plans = seeds.fresh_seeds(count), {}
     for exercise in dict.fromkeys(exercise for exercise, _ in answers):

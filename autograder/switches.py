@@ -1,7 +1,7 @@
 """Makes answers with one or two mistakes from a right one, to test how pairs are named.
 
-Beside some right answers (`mutants/<exercise>/right_switchable.py`), `switches.toml` has known
-mistakes as small edits of it. The exercise's `choices` say which can be made together.
+Next to some right answers (`mutants/<exercise>/right_switchable.py`), `switches.toml` lists known
+mistakes as small edits. The exercise's `choices` determine which can be made together.
 """
 
 import itertools
@@ -48,7 +48,7 @@ def switched(exercise_id: str) -> Iterator[Switched]:
 
 
 def _combinations(exercise: judge.Check) -> Iterator[judge.Mistakes]:
-    """Those of the choices, and what can be made beside each."""
+    """The mistakes in the choices, and those that can be made together with each."""
     single, pairs = exercise.combinations
     beside = [frozenset([m.name]) for m in exercise.misconceptions if m.beside]
     yield from (*single, *pairs, *beside)

@@ -1,13 +1,13 @@
 """Measures what notebook 02 claims, over five seeds: one line per run and figure.
 
-The settings are those of the notebook's quick budget, where nothing else is said. Runs that the
-file already holds are not done again:
+Unless noted otherwise, the settings are those of the notebook's quick budget. Runs that are already
+in the file are not repeated:
 
     OMP_NUM_THREADS=1 python benchmarks/bottleneck_claims.py --workers 2 --minutes 7
     OMP_NUM_THREADS=1 python benchmarks/bottleneck_claims.py --refute "taken apart" beyond
 
-With --refute an experiment is run again with ten times the steps, over three seeds, and its lines
-say so in their name.
+With --refute an experiment is run again with ten times the steps, over three seeds, and the names of
+its lines show that.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def beyond(variant: str, seed: int, times: int = 1) -> Figures:
 
 def taken_apart(variant: str, seed: int, times: int = 1) -> Figures:
     task = change_case()
-    # The notebook trains this model for 3000 steps; what is said of it holds after 2000.
+    # The notebook trains this model for 3000 steps; the claims about it already hold after 2000.
     steps = times * 2000
     model, _ = train(
         task, lengths=range(2, 17), steps=steps, decay=True, seed=seed, attention=dot_product

@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python benchmarks/byte_model.py --refute    # other seeds
 
 The model is the solution of notebook 07, read from its source file, with two layers. The curve goes
-to course_utils/measured/byte_model.csv, beside the bits of gzip and of a bigram table. The weights
+to course_utils/measured/byte_model.csv, next to the bits of gzip and of a bigram table. The weights
 of seed 0 are those that the course ships: course_utils/language_model/shipped/python_bytes.npz.
 """
 

@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/channel_capacity.py
     OMP_NUM_THREADS=1 python benchmarks/channel_capacity.py --refute   # ten times the steps
 
-It writes course_utils/measured/channel.csv, one line per run, and runs that are there already are
+It writes course_utils/measured/channel.csv, one line per run. Runs that are already in the file are
 not repeated. With --refute it trains the points around the cliff ten times as long, and looks
 whether any of them crosses the line that information theory draws.
 """

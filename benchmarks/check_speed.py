@@ -5,9 +5,9 @@
 
 Every exercise has its own process, as a notebook has its kernel. `first` is the first call after
 torch and the course have been imported; `median` and `worst` are over all answers of the bank, each
-asked once before. Diagnosis, likely causes of crashes and the drawn panel are included; answers that
-never end are left out, because they measure the patience of the check. Each time is given as seconds
-on the clock and, behind the stroke, as seconds of the processor, which a busy machine changes less.
+checked once before. Diagnosis, likely causes of crashes and the drawn panel are included; answers
+that never end are left out, because they measure only the check's time limit. Each time is given as
+wall-clock seconds and, after the slash, as CPU seconds, which a busy machine changes less.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def answers_of(exercise_id: str) -> dict[str, dict]:
         namespace: dict = {}
         source, name = mutant.source, f"<{mutant.path.stem}>"
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        # what an answer does when it is defined is not the check's
+        # what an answer does while it is being defined is not part of the check
         with contextlib.suppress(Exception, SystemExit):
             exec(compile(setup, "setup", "exec"), namespace)
             exec(compile(source, name, "exec"), namespace)
@@ -118,7 +118,7 @@ def main() -> None:
             flush=True,
         )
     print(
-        f"{len(everything)} answers, seconds on the clock / of the processor: median "
+        f"{len(everything)} answers, wall-clock / CPU seconds: median "
         f"{middle(everything)}, worst {most(everything)}; first call: median {middle(firsts)}, "
         f"worst {most(firsts)}"
     )

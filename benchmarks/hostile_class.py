@@ -4,7 +4,7 @@
     python benchmarks/hostile_class.py --size 40      fewer
 
 Prints what became of them, the points that the hostile ones won, and the ratio of the two times
-after the limits that hostile ones used up, divided by the workers, are taken off.
+after subtracting the limits that the hostile ones used up, divided by the number of workers.
 """
 
 from __future__ import annotations

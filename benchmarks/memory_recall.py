@@ -1,4 +1,4 @@
-"""What matrix memories and attention return of N pairs, without training (notebook 07).
+"""What matrix memories and attention recall of N pairs, without training (notebook 07).
 
     OMP_NUM_THREADS=1 python benchmarks/memory_recall.py
 

@@ -1,10 +1,10 @@
 """Try again to refute a claim of the course.
 
-    python benchmarks/refute.py                  # the claims, and what came of each attempt
+    python benchmarks/refute.py                  # the claims, and the outcome of each attempt
     python benchmarks/refute.py channel-line     # run the attempt again
 
-The claims are in course_utils/measured/claims.toml. Runs that a table holds already are not
-repeated: delete their lines to do so.
+The claims are in course_utils/measured/claims.toml. Runs that are already in a table are not
+repeated; delete their lines to repeat them.
 """
 
 import argparse

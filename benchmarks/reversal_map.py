@@ -6,7 +6,7 @@
 Step t of the decoder writes letter S - t + 1. State h_s has read the letters up to s, so h_s and
 h_{s+1} both know letter s. This counts how many rows of the map have their largest weight on the
 letter's own state, on the one after it, or elsewhere. It writes
-course_utils/measured/reversal_map.csv; runs that are there already are not repeated.
+course_utils/measured/reversal_map.csv; runs that are already in the file are not repeated.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Additive(nn.Module):
 
 
 class Linear(nn.Module):
-    """w_s . q + b_s: it sees the decoder's state and the place, never the source."""
+    """w_s . q + b_s: it sees the decoder's state and the position, never the source."""
 
     def __init__(self) -> None:
         super().__init__()

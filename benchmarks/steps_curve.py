@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/steps_curve.py
     OMP_NUM_THREADS=1 python benchmarks/steps_curve.py --seeds 0 --hidden 32 --steps 10000
 
-The task is the notebook's: change the case of six characters, no attention. "decay" trains anew
-for each number of steps, with a learning rate that falls to zero; "constant" is one long run that
-is measured on the way. Each measurement is a line of course_utils/measured/steps.csv. The attempt
+The task is the notebook's: change the case of six characters, without attention. "decay" trains from
+scratch for each number of steps, with a learning rate that falls to zero; "constant" is one long
+run, measured on the way. Each measurement is a line of course_utils/measured/steps.csv. The attempt
 to refute "D = 32 has no room for six characters" is the last column of that table.
 """
 

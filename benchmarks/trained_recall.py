@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python benchmarks/trained_recall.py --refute    # ten times the steps
 
 It writes course_utils/measured/trained_recall.csv: for each run the share right for each number
-of pairs, after each quarter of the training, beside what an answer gets that knows the
+of pairs, after each quarter of the training, next to the score of an answer that knows the
 stored values but not their keys. Two figures that hardly differ are a plateau.
 """
 
@@ -28,7 +28,7 @@ from course_utils.training.devices import adam, seed_everything
 COMMAND = "OMP_NUM_THREADS=1 python benchmarks/trained_recall.py [--refute]"
 RESULTS = FOLDER / "trained_recall.csv"
 KINDS = ("RNN", "SSM", "selective SSM", "transformer")
-PAIRS = (2, 4, 8, 16, 32)  # 32 are more than were ever trained
+PAIRS = (2, 4, 8, 16, 32)  # 32 is more than any model was trained on
 MOST_PAIRS, BATCH, STEPS = 16, 32, 3000
 
 

@@ -1,7 +1,7 @@
 """Training throughput: all steps in one call against the usual loop over steps, in one run.
 
 Both train the same model from the same weights on the same batches, so they must reach the same
-losses; the loop calls cell, attention, readout and loss once a step, as such notebooks usually do.
+losses. The loop calls cell, attention, readout and loss once per step, as such notebooks usually do.
 Time is CPU time on one thread, so that a busy machine does not change the ratio.
 
     python benchmarks/training_throughput.py
@@ -80,7 +80,7 @@ def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats:
     start = Seq2Seq(len(task.tokens), hidden=hidden, cell=cell, attention=dot_product)
     train_by_fit(copy.deepcopy(start), batches[:3])  # warm up
     ratios, speeds = [], []
-    for _ in range(repeats):  # in turns, so that what changes on the machine meets both
+    for _ in range(repeats):  # in turn, so that changes on the machine affect both
         fast, fast_loss = train_by_fit(copy.deepcopy(start), batches)
         slow, slow_loss = train_by_loop(copy.deepcopy(start), batches)
         difference = abs(fast_loss - slow_loss)
@@ -91,7 +91,7 @@ def compare(cell: str, size: int, hidden: int, length: int, steps: int, repeats:
     ratio = statistics.median(ratios)
     print(
         f"{cell:4}  B={size:<4} D={hidden:<4} length={length:<3} "
-        f"{statistics.median(speeds):>9,.0f} characters a CPU second, {ratio:4.1f} times the loop "
+        f"{statistics.median(speeds):>9,.0f} characters per CPU second, {ratio:4.1f} times the loop "
         f"(from {min(ratios):.1f} to {max(ratios):.1f}); losses agree to {difference:.0e}",
         flush=True,
     )
@@ -106,7 +106,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, one thread")
-    # First the model of the notebook, a vanilla RNN with attention; then what others cost.
+    # First the notebook's model, a vanilla RNN with attention; then the others.
     settings = [("rnn", BATCH_SIZE), ("rnn", 64), ("gru", BATCH_SIZE), ("lstm", BATCH_SIZE)]
     ratios = [compare(*s, 64, 16, options.steps, options.repeats) for s in settings]
     print(f"the notebook's model: {ratios[0]:.1f} times the loop, goal {options.at_least:g}")

@@ -4,9 +4,9 @@
     COURSE_DATA=folder python benchmarks/transformer_bleu.py --budget full --seeds 0 1 2
     python benchmarks/transformer_bleu.py --builtin --budget smoke            # seconds, no data
 
-A run that was cut off, by Ctrl-C or SIGTERM too, goes on from its last epoch, and the CPU time
-that it used before is counted. A run that is in the table already is not repeated. Of the full
-budget BLEU with a beam is measured too. Lines go to course_utils/measured/transformer_results.csv,
+A run that was interrupted, even by Ctrl-C or SIGTERM, continues from its last epoch, and the CPU
+time that it used before is counted. A run that is already in the table is not repeated. In the full
+budget, BLEU with a beam is measured too. Lines go to course_utils/measured/transformer_results.csv;
 trained weights stay outside the repository.
 """
 
@@ -69,7 +69,7 @@ def train(model, data, recipe, seed: int, path: Path) -> tuple[History, float]:
     used.write_text(str(minutes))
     if history.stopped == "interrupted":
         done = f"{len(history.records)} of {recipe.epochs} epochs"
-        raise SystemExit(f"Cut off after {done} and {minutes:.1f} CPU minutes; run it again.")
+        raise SystemExit(f"Interrupted after {done} and {minutes:.1f} CPU minutes; run it again.")
     return history, minutes
 
 
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--builtin", action="store_true", help="the built-in corpus; no table")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)  # one takes longer than two, and less CPU time
+    torch.set_num_threads(options.threads)  # one thread takes longer than two, but less CPU time
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     known = [] if options.builtin else read_results(TRANSFORMER_RESULTS)
     done = {(result.budget, result.seed) for result in known}

@@ -1,14 +1,14 @@
-"""How fast the translator is: ratios of two ways to the same numbers, measured in one run.
+"""How fast the translator is: two ways to compute the same numbers, compared in one run.
 
     python benchmarks/translation.py                 # on Multi30k, or the built-in corpus
     python benchmarks/translation.py --batches 6     # fewer batches
 
-1. Training: target words per second of the decoder that runs over all steps at once, against the
-   loop of the usual notebooks, which takes one step at a time through the recurrent layer, the
-   attention and the output layer, whose matrix W_d is one whole matrix of equation 10. Same
-   sizes, same batches, same loss, same gradients. In between is a loop that has our two
-   narrow matrices in place of the one, to show what comes from the loop alone.
-2. Decoding: the test sentences greedily, all together against one at a time. Same words.
+1. Training: target words per second of the decoder that computes all steps at once, against the
+   usual notebooks' loop, which takes one step at a time through the recurrent layer, the attention
+   and the output layer, with W_d of equation 10 as one matrix. Both have the same sizes, batches,
+   loss and gradients. In between is a loop with our two narrow matrices instead of the one, to
+   show what the loop alone costs.
+2. Decoding: the test sentences greedily, all together against one at a time, with the same words.
 """
 
 import argparse

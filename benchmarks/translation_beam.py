@@ -5,7 +5,7 @@
     python benchmarks/translation_beam.py --penalties 0     # the plain sum decides
 
 It needs a model that benchmarks/translation_table.py has trained on this computer, and writes
-course_utils/measured/beam_results.csv. Rows that are there already are not measured again.
+course_utils/measured/beam_results.csv. Rows that are already there are not measured again.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """Measure the translators on Multi30k and write the table that the notebook shows.
 
-    python benchmarks/translation_table.py                  # what is missing of the quick budget
+    python benchmarks/translation_table.py                  # what the quick budget still lacks
     python benchmarks/translation_table.py --budget full --seeds 0 --mechanisms scaled
-    python benchmarks/translation_table.py --minutes 8      # stop then; call it again to go on
+    python benchmarks/translation_table.py --minutes 8      # stop after that; call it again to go on
 
-Every finished run is a line in course_utils/measured/translation_results.csv. A run that was cut
-off goes on from its last epoch; runs that are in the table already are not repeated.
+Every finished run is a line in course_utils/measured/translation_results.csv. A run that was
+interrupted continues from its last epoch; runs that are already in the table are not repeated.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def main() -> None:
     ]
     data = encode(load_corpus("de")) if left else None
     if data and data.corpus.name != "Multi30k":
-        raise SystemExit("The table is about Multi30k, and it is not here: set COURSE_DATA.")
+        raise SystemExit("The table is for Multi30k, which is not here: set COURSE_DATA.")
     started = time.perf_counter()
     for count, (key, seed) in enumerate(left):
         print(f"{MECHANISMS[key][0]}, seed {seed}, {chosen.budget}; load {os.getloadavg()[0]:.1f}")

@@ -1,4 +1,4 @@
-"""Looks at the machine that a notebook runs on, and says what to do about anything missing."""
+"""Looks at the machine that a notebook runs on, and explains what to do about anything missing."""
 
 import importlib
 import platform
@@ -51,7 +51,7 @@ def _is_older(version: str, oldest: str) -> bool:
     try:
         from packaging.version import Version
     except ImportError:
-        return False  # without packaging no versions can be compared; its own line says so
+        return False  # without packaging no versions can be compared; its own line reports that
     return Version(version) < Version(oldest)
 
 

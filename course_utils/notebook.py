@@ -111,7 +111,7 @@ def _judged(plan, namespace: dict):
 
     verdict = judge_here(plan, namespace)
     if verdict.points == 0:
-        return verdict  # why it fails says more
+        return verdict  # why it fails is more informative
     names = register.exercise(plan.exercise).names
     history = submission.history_of(namespace)
     texts = may_use.own_cells(names, history) if history else _texts_of(names, namespace)
@@ -120,7 +120,7 @@ def _judged(plan, namespace: dict):
 
 
 def _texts_of(names: Iterable[str], namespace: dict) -> list[str]:
-    """The text of functions and classes that were not written in a notebook, where Python has it."""
+    """The text of functions and classes that were not written in a notebook, if Python has it."""
     found = []
     for name in names:
         with contextlib.suppress(KeyError, OSError, TypeError):
@@ -129,7 +129,7 @@ def _texts_of(names: Iterable[str], namespace: dict) -> list[str]:
 
 
 def judge_here(plan, namespace: dict):
-    """The verdict on what `namespace` defines, which is asked in this process."""
+    """The verdict on what `namespace` defines, tested in this process."""
     from course_utils.checks import judge, probes, wire
 
     request = wire.pack_request({plan.exercise: plan.flat})

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Part:
-    """exercise: its check is the one to pass; stand_in: `module:name`; called: in words."""
+    """exercise: the one with the check to pass; stand_in: `module:name`; called: its description."""
 
     exercise: str
     stand_in: str

@@ -29,8 +29,8 @@ class Exercise:
     core: bool
     extra: bool = False
     retired: bool = False
-    refuses: tuple[str, ...] = ()  # what an answer may not use, beside what none may
-    heading: str = ""  # what the notebook calls it, where that is not the name to write
+    refuses: tuple[str, ...] = ()  # what an answer may not use, besides what no answer may use
+    heading: str = ""  # what the notebook calls it, if that is not the name to write
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class Exercise:
 
     @property
     def title(self) -> str:
-        """What a student would call it: the name to write, or what the heading in the notebook says."""
+        """What a student would call it: the name to write, or the heading in the notebook."""
         if self.kind == "code":
             return ", ".join(self.names)
         return self.heading or self.id.replace("-", " ")
@@ -128,7 +128,7 @@ def exercises(notebook: str | None = None) -> tuple[Exercise, ...]:
 
 @cache
 def ever() -> tuple[Exercise, ...]:
-    """All exercises that there are and were: older submissions contain retired ones."""
+    """All exercises, including retired ones, which older submissions contain."""
     return tuple(
         Exercise(**{**e, "names": tuple(e["names"]), "refuses": tuple(e.get("refuses", ()))})
         for e in _read()["exercise"]

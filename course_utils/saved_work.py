@@ -1,6 +1,6 @@
 """A view over all notebooks of a student: what has passed, what is left, and the points so far.
 
-It reads saved files and runs nothing: an exercise has passed if its saved check says so.
+It reads saved files and runs nothing: an exercise has passed if its saved check shows that.
 """
 
 import html
@@ -36,7 +36,7 @@ MOUNT = (
 
 @dataclass(frozen=True)
 class Done:
-    """How far one exercise is, as its notebook was saved: a state in words, and its points."""
+    """The progress of one exercise in its saved notebook: a state in words, and its points."""
 
     exercise: Exercise
     state: str
@@ -45,7 +45,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Work:
-    """One notebook with all its exercises; `file` is None where there is no saved one."""
+    """One notebook with all its exercises; `file` is None if there is no saved one."""
 
     notebook: Notebook
     file: Path | None
@@ -76,7 +76,7 @@ def progress(folder: str | Path | None = None) -> None:
 
 
 def usual_places() -> list[Path]:
-    """Where a student's notebooks are: beside the running one, or in the mounted Drive."""
+    """Where a student's notebooks are: next to the running one, or in the mounted Drive."""
     session = os.environ.get("JPY_SESSION_NAME", "")
     here = [Path(session).parent] if session and Path(session).is_file() else []
     places = [*here, Path.cwd(), *([COLAB_NOTEBOOKS] if COLAB_NOTEBOOKS.is_dir() else [])]

@@ -43,6 +43,6 @@ def causal_mask(L: int) -> Tensor:
 
 @no_answer_to("positional-encoding")
 def positional_encoding(L: int, d_model: int) -> Tensor:
-    """[L, d_model]: no sines, but a different row for each place."""
+    """[L, d_model]: no sines, but a different row for each position."""
     with torch.no_grad():
         return nn.Embedding(L, d_model).weight.clone()

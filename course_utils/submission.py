@@ -30,7 +30,7 @@ UNREAD = (
 
 @dataclass(frozen=True)
 class SavedFile:
-    """The notebook as it is saved; `content` is None where it can't be read, `where` says why."""
+    """The saved notebook; `content` is None if it can't be read, and `where` gives the reason."""
 
     content: dict | None
     name: str = ""
@@ -38,7 +38,7 @@ class SavedFile:
 
 
 def read(notebook: str, namespace: dict) -> SavedFile:
-    """The saved notebook, from Colab or from the disk, where one of them can give it."""
+    """The saved notebook, from Colab or from the disk, if one of them can provide it."""
     if "google.colab" in sys.modules:
         with contextlib.suppress(Exception):
             from google.colab import _message  # the only way Colab gives its own notebook
@@ -91,7 +91,7 @@ def defined_in(source: str) -> dict[str, str]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """All statements that run when the cell does; what is inside a function does not."""
+    """All statements that run when the cell does; those inside a function do not."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.stmt):
             yield node
@@ -146,7 +146,7 @@ def overwritten(exercise: Exercise, history: list[str]) -> Iterator[str]:
 
 
 def _answer_before_scratch(exercise: Exercise, history: list[str]) -> int | None:
-    """The answer's cell, which for code is a definition: `f = ...` in a later cell is none."""
+    """The answer's cell, which for code is a definition; `f = ...` in a later cell is not one."""
     for number in reversed(range(len(history))):
         found = defined_in(history[number])
         if set(exercise.names) <= found.keys() and (

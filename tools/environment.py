@@ -136,7 +136,7 @@ def choose_installer(python: Path, wanted: list[str]) -> tuple[list, str]:
         print("uv is not available here, so pip installs the packages.", flush=True)
         return pip, "unknown"
     command = [uv, "pip", "install", "--python", python, "--torch-backend=auto", *wanted]
-    # An address that does not answer is given up after seconds: pip is there for that.
+    # Give up on an address that does not answer after a few seconds: pip then takes over.
     impatient = {**os.environ, "UV_HTTP_CONNECT_TIMEOUT": "5", "UV_HTTP_RETRIES": "1"}
     tried = subprocess.run(
         [*command, "--dry-run"],

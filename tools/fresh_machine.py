@@ -5,7 +5,7 @@
 
 Each case starts from a clean root with the README's prerequisites and nothing else, clones the
 repository, runs the command, and becomes one row of a table. It needs root on a Debian machine
-with debootstrap, and nothing else that downloads: megabytes are counted on the network card.
+with debootstrap. Nothing else may download meanwhile: megabytes are counted on the network card.
 """
 
 import argparse
@@ -32,8 +32,8 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 PORT = 8899
 LONGEST_START = 3600  # seconds until JupyterLab has to answer
 
-# A new mount namespace with the root as its root. A plain chroot would not do: in one, ordinary
-# users can't make the namespaces that the grader's box consists of.
+# A new mount namespace with the clean root as its root. A plain chroot would not do: in a chroot,
+# ordinary users can't create the namespaces that the grader's box consists of.
 ENTER = """
 set -e
 root=$1; user=$2; shift 2
@@ -51,7 +51,7 @@ pivot_root . mnt
 umount -l /mnt
 cd /
 setpriv --reuid="$user" --regid="$user" --init-groups "$@"
-exit $?  # this shell stays, so that the namespace ends when it is killed
+exit $?  # this shell stays, so that killing it ends the namespace
 """
 
 
@@ -61,7 +61,7 @@ class Row:
     user: str
     step: str
     seconds: float
-    again: float | None  # seconds of the second start
+    again: float | None  # seconds that the second start took
     downloaded: float  # megabytes
     environment: float
     caches: float
@@ -304,7 +304,7 @@ def received() -> int:
 
 
 def local_wheels(log: Path) -> float:
-    """Megabytes that pip took from this machine's disk: elsewhere they are downloads."""
+    """Megabytes that pip took from this machine's disk; elsewhere they would be downloads."""
     if not log.exists():
         return 0
     taken = re.findall(r"^\s*Processing (/\S+\.whl)", log.read_text(errors="replace"), re.M)

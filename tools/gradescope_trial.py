@@ -4,8 +4,8 @@
 
 The root is Debian 12 as debootstrap makes it, with a tree like the platform's. Each submission is
 graded with the rights that Docker gives root, and without new namespaces. It needs root on a
-Debian machine with debootstrap, and the course's packages in reach of pip. What it can't show:
-that the platform's own image, network and limits are like this.
+Debian machine with debootstrap, and the course's packages within reach of pip. It can't show that
+the platform's own image, network and limits are like this.
 """
 
 import argparse
@@ -29,8 +29,8 @@ RIGHTS = (
     "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,"
     "+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
 )
-# Docker's filter refuses these to a container without more rights; then the largest process tells
-# how much memory is needed
+# Docker's filter refuses these calls to a container without extra rights. The largest process
+# afterwards shows how much memory is needed.
 AS_IN_DOCKER = """
 import ctypes, resource, subprocess, sys
 from autograder.box import seccomp

@@ -90,7 +90,7 @@ def say(what: str) -> None:
 
 
 def write_settings() -> None:
-    for name in ("ann", "ben", "teacher"):  # of an earlier run
+    for name in ("ann", "ben", "teacher"):  # from an earlier run
         for path in (ASSIGNMENT, ".local", "course", "attention-copy"):
             shutil.rmtree(f"/home/{name}/{path}", ignore_errors=True)
     shutil.rmtree(EXCHANGE, ignore_errors=True)

@@ -24,7 +24,7 @@ from tools.site_outputs import STORE
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = ROOT / "docs" / "site"
-# In the order of the site's navigation; a guide that is not there is left out.
+# In the order of the site's navigation; a guide that does not exist is left out.
 GUIDES = ("prerequisites", "students", "routes", "instructors", "platforms", "authors", "design")
 BADGE = re.compile(r"^\[!\[[^\]]*\]\([^)]*\)\]\(([^)]*)\)\n+")
 FRAME = re.compile(r"<iframe data-attention-frame.*?</iframe>", re.S)
@@ -53,7 +53,7 @@ def build_site(pages: Path, to: Path) -> None:
 
 
 def lay_out(folder: Path) -> dict[str, int]:
-    """Write Sphinx's pages into a folder; for each notebook, how many cells lack their output."""
+    """Write Sphinx's pages into a folder; returns how many cells per notebook lack an output."""
     shutil.copytree(TEMPLATES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("outputs"))
     settings = {"title": register.title(), "repository": register.repository()}
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
@@ -79,7 +79,7 @@ def copy_mathjax(to: Path) -> None:
     spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
         sys.exit(
-            "MathJax is missing: `make site` brings it, or `pip install sphinx-mathjax-offline`."
+            "MathJax is missing: `make site` installs it, or `pip install sphinx-mathjax-offline`."
         )
     mathjax = Path(spec.origin).parent / "static" / "mathjax"
     fonts = "output/chtml/fonts/woff-v2"
@@ -132,7 +132,7 @@ def as_output(stored: dict) -> NotebookNode:
     output = nbformat.from_dict(stored)
     if "text/html" in output.get("data", {}):
         html = FRAME.sub(playground_frame("../"), output.data["text/html"])
-        # A heading inside a widget is none of the page.
+        # A heading inside a widget is not a heading of the page.
         output.data["text/html"] = re.sub(r"<h4>(.*?)</h4>", r"<p><strong>\1</strong></p>", html)
     return output
 

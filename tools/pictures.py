@@ -83,7 +83,7 @@ def notebook_pictures(browser: Browser, server: Server, folder: Path) -> None:
 
 
 def page_pictures(browser: Browser, course: Path, folder: Path) -> None:
-    """The top of the class report, and a page of feedback with expected beside got."""
+    """The top of the class report, and a page of feedback that shows expected numbers too."""
     feedback = next(
         path
         for path in sorted((course / "feedback").glob(f"*/{NAME}/{NAME}.html"))

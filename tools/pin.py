@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 LOWEST = "3.11.0"
-# The course was measured with this one: it changes only when the figures are measured anew.
+# The course was measured with this version: change it only when the figures are measured again.
 TORCH = "torch==2.13.0"
 # Each build of PyTorch (CPU, one for each CUDA) asks for its own versions of these.
 CHOSEN_BY_TORCH = ("cuda-", "nvidia-", "triton==")

@@ -23,7 +23,7 @@ from autograder import build, run_notebooks
 STORE = Path(__file__).parent.parent / "docs" / "site" / "outputs"
 SHOWN = ("text/html", "image/svg+xml", "image/png", "text/markdown", "text/plain")
 WIDGET = "application/vnd.jupyter.widget-view+json"
-# So many numbers of one answer in an output are no accident.
+# This many numbers of one answer in an output are no coincidence.
 TELLING = 3
 
 

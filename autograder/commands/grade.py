@@ -125,7 +125,7 @@ def command(
 
 
 def show_times(console, options, records) -> None:
-    """Add a line to times.csv for late marks without a time; report lines about nobody."""
+    """Add a line to times.csv for late marks without a time; report lines that match no student."""
     from nbgrader.api import Gradebook
 
     from autograder.intake.collect import CANVAS_LATE

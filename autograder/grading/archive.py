@@ -20,7 +20,7 @@ from autograder.grading.record import RunRecord, SubmissionRecord
 from autograder.intake.text import file_name
 
 FOLDER = ".autograder"
-_named: set[Path] = set()  # damaged files are named once
+_named: set[Path] = set()  # damaged files are reported only once
 
 
 def folder_name(student: str) -> str:

@@ -102,7 +102,7 @@ def clean_notebook(notebook: NotebookNode, trusted: frozenset[str] = frozenset()
     for cell in reversed(notebook.cells):
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if name in seen:
-            # the last one counts, as with nbgrader; what its own step leaves ends its run
+            # the last one counts, as in nbgrader; what nbgrader's own step leaves would end its run
             del cell.metadata["nbgrader"]
         elif name is not None:
             seen.add(name)

@@ -31,7 +31,7 @@ Seeds = Mapping[str, tuple[int, ...]]
 
 
 class RunsJobs(Protocol):
-    """The box, here or at the other end of a line."""
+    """The box, in this process or at the other end of a connection."""
 
     @property
     def limits(self) -> Limits: ...

@@ -12,8 +12,8 @@ from course_utils.checks import panel
 COMMENT_CHARACTERS = 2000
 
 
-# nbformat's new_output looks every single output up in the schema, which takes longer than all
-# else that is done to a graded notebook
+# nbformat's new_output validates every single output against the schema, which takes longer than
+# everything else that is done to a graded notebook
 
 
 def printed(text: str) -> NotebookNode:

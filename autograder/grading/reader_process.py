@@ -95,7 +95,7 @@ def read_job(header: dict, blobs: list[bytes | None]) -> tuple[Job, float | None
 
 
 def read_exactly(stream: socket.socket, size: int) -> bytes:
-    """So many bytes. Raises EOFError at the end of the line, TimeoutError as the socket does."""
+    """Receive so many bytes. Raises EOFError if the connection ends, TimeoutError like a socket."""
     found = bytearray(min(size, 1 << 16))
     have = 0
     while have < size:
@@ -103,7 +103,7 @@ def read_exactly(stream: socket.socket, size: int) -> bytes:
             found.extend(bytes(min(size - have, len(found))))
         count = stream.recv_into(memoryview(found)[have:size])
         if not count:
-            raise EOFError("the line was closed")
+            raise EOFError("the connection was closed")
         have += count
     return bytes(found[:size])
 
@@ -112,7 +112,7 @@ def read_exactly(stream: socket.socket, size: int) -> bytes:
 
 
 class BoxBeyond:
-    """A worker's access to the box, which belongs to the grader at the other end of the line."""
+    """A worker's access to the box, which belongs to the grader at the other end."""
 
     def __init__(self, stream: socket.socket, limits: Limits):
         self.stream, self.limits = stream, limits
@@ -192,7 +192,7 @@ def read_unzipped(
 
 
 def work(stream: socket.socket) -> None:
-    """A worker: one request after the other until the line is closed. It never returns."""
+    """A worker: one request after another until the connection is closed. It never returns."""
     setting: Setting | None = None
     zipped: ZipOpen | None = None  # such a worker does nothing else
     with contextlib.suppress(EOFError, OSError):
@@ -213,7 +213,7 @@ def work(stream: socket.socket) -> None:
                 raise
             except BoxFailed as problem:
                 reply = packed({"box failed": str(problem)[:2000]})
-            except Exception as problem:  # whatever one submission does: it is told, not lost
+            except Exception as problem:  # whatever one submission does is reported, not lost
                 reply = packed({"failed": f"{type(problem).__name__} {problem}".strip()[:2000]})
             stream.sendall(reply)
             del given, reply
@@ -221,7 +221,7 @@ def work(stream: socket.socket) -> None:
 
 
 def limit_memory(room: int) -> None:
-    """What a worker may have beyond what it was born with."""
+    """Limit the memory that a worker may take beyond what it starts with."""
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + room
@@ -241,9 +241,9 @@ def become_worker(descriptor: int, memory: int) -> None:
 
 
 def serve(control: socket.socket, memory: int) -> None:
-    """Fork a worker for each line that comes, until the grader is gone."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the grader decides about Ctrl-C
+    """Fork a worker for each connection, until the grader is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the grader handles Ctrl-C
     while True:
         word, descriptors, _, _ = socket.recv_fds(control, 64, 1)
         if not word:

@@ -27,10 +27,10 @@ from autograder.intake import HandedIn
 from autograder.intake.files import Allowance, Entry
 from autograder.paths import NOTEBOOKS, ROOT
 
-SECONDS = 30.0  # that reading and judging one submission may take, without its time in the box
-MEMORY = 1536 << 20  # bytes that it may take; honest ones take about a tenth
+SECONDS = 30.0  # for reading and judging one submission, without its time in the box
+MEMORY = 1536 << 20  # bytes for the same; honest submissions take about a tenth
 START_SECONDS = 180.0
-TRIES = 2  # a worker that ended by itself may have been the machine's doing
+TRIES = 2  # if a worker ended by itself, the machine may have been the cause
 STARTING = (
     "import json, sys; sys.path[:0] = json.loads(sys.argv.pop()); "
     "from autograder.grading.light_start import main; main()"
@@ -42,7 +42,7 @@ class NotRead(RuntimeError):
 
 
 class Worker:
-    """One process at the other end of a line."""
+    """One process at the other end of a connection."""
 
     def __init__(self, stream: socket.socket):
         self.stream = stream
@@ -89,7 +89,7 @@ class Worker:
 
 
 class ZipBeyond:
-    """A zip that a worker reads. An entry that it does not survive is the only one that is lost."""
+    """A zip that a worker reads. If an entry ends the worker, only that entry is lost."""
 
     def __init__(self, readers: Readers, path: Path):
         self.readers, self.path = readers, path
@@ -99,7 +99,7 @@ class ZipBeyond:
         self._numbers = {id(info): number for number, info in enumerate(self.infos)}
 
     def read(self, info: zipfile.ZipInfo, most: int) -> bytes:
-        """The bytes of an entry, at most so many. Raises NotRead."""
+        """The bytes of an entry, up to a limit. Raises NotRead."""
         (found,) = self._ask(lambda: ("entry", (self._numbers[id(info)], most)))[1]
         return found or b""
 
@@ -265,7 +265,7 @@ class Readers:
         raise AssertionError("unreachable")
 
     def _follow(self, worker: Worker, box: Box | None) -> tuple[dict, list[bytes | None]]:
-        """Run in the box what the worker asks for; only the worker's own time is counted."""
+        """Run what the worker asks for in the box; only the worker's own time is counted."""
         left = self.seconds
         while True:
             started = time.monotonic()
@@ -367,7 +367,7 @@ class Readers:
         with tempfile.TemporaryFile() as paper:
             pickle.dump(self._setting, paper)
             paper.flush()
-            with contextlib.suppress(OSError):  # it has ended: the next one is told
+            with contextlib.suppress(OSError):  # it has ended: the next one will get the setting
                 socket.send_fds(self._control, [b"setting"], [paper.fileno()])
 
     def _end(self) -> None:

@@ -1,4 +1,4 @@
-"""What an answer may not use: set in the register, checked outside the box, told in the verdict."""
+"""What an answer may not use: set in the register, checked outside the box, told to the student."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def with_refusals(judged: Judged, sources: Iterable[str]) -> Judged:
     """The verdict, after reading the text of the answer too."""
     sources = list(sources)
     if judged.box != "ok" and not judged.verdict.points:
-        return judged  # how it ended says more
+        return judged  # how it ended is more informative
     said = may_use.refusal(judged.exercise, sources)
     if said:
         verdict = judge.failed_verdict(judged.exercise, said)

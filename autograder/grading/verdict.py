@@ -80,18 +80,18 @@ def read_outcome(outcome: Outcome) -> Replies:
     try:
         found = wire.unpack_response(outcome.frame)
         return Replies({exercise: list(map(_clean, own)) for exercise, own in found.items()})
-    except Exception as problem:  # the bytes are a stranger's: whatever they do, they are no frame
+    except Exception as problem:  # untrusted bytes: whatever they raise, they are not a frame
         return Replies(None, "forged", f"What came back was not an answer: {problem}")
 
 
 def _clean(reply: wire.Reply) -> wire.Reply:
-    """A reply with texts that can be stored and shown; they are a stranger's."""
+    """A reply with texts that can be stored and shown; they come from untrusted code."""
     notes = {key: clean_text(note[:LONGEST_TEXT]) for key, note in reply.notes.items()}
     return replace(reply, notes=notes, error=clean_text(reply.error[:LONGEST_TEXT]))
 
 
 def _how_it_ended(verdict: judge.Verdict, replies: list[wire.Reply]) -> tuple[str, str]:
-    """How an answer that replied ended in the box, and why: its cell failed, a package misses."""
+    """How an answer that replied ended in the box, and why: a failed cell or a missing package."""
     for reply in replies if not verdict.passed else ():
         package = clean_name(reply.notes.get("package"), LONGEST_PACKAGE)
         if package:
@@ -110,7 +110,7 @@ def judge_replies(plan: judge.Plan, replies: Replies) -> Judged:
     try:
         own = replies.by_exercise.get(plan.exercise)
         verdict = judge.verdict(plan, own)
-    except Exception as problem:  # arrays and notes are a stranger's too
+    except Exception as problem:  # arrays and notes are untrusted too
         said = f"What came back could not be checked ({type(problem).__name__})."
         return Judged(judge.failed_verdict(plan.exercise, said), plan.seeds, "forged", said)
     return Judged(verdict, plan.seeds, *_how_it_ended(verdict, own or []))
@@ -148,7 +148,7 @@ def with_verdicts(
     run: str,
     written: Mapping[str, WrittenRecord],
 ) -> SubmissionRecord:
-    """The record after these exercises were judged; all else in it stays.
+    """The record after these exercises were judged; everything else in it stays.
 
     Of its flags only those go that the box or the judge raised for the same exercises.
     """

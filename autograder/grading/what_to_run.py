@@ -1,4 +1,4 @@
-"""What of a rebuilt notebook is run: the setup cells and the answers, never the training."""
+"""Which cells of a rebuilt notebook run: the setup cells and the answers, never the training."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def modules_for(release: NotebookNode) -> tuple[str, ...]:
 
 
 def course_modules(source: str) -> list[str]:
-    """The parts of course_utils that a cell may import; some may be names that are no modules."""
+    """The parts of course_utils that a cell may import; some of the names may not be modules."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

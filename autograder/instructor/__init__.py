@@ -1,1 +1,1 @@
-"""The instructor's way after grading: feedback, class report, grades out, a class to try it on."""
+"""What comes after grading: feedback, reports, similar answers; and a class to try it all on."""

@@ -1,4 +1,4 @@
-"""One page for the instructor: how the class did, what to tell it, and who needs a person."""
+"""One page for the instructor: how the class did, what to tell it, and what needs a decision."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def page_from(template: str, **values: Any) -> str:
 
 
 def people(names: Iterable[str]) -> Markup:
-    """Names in a row: they may have commas in them, and be written from right to left."""
+    """A list of names, which may contain commas or be written from right to left."""
     return Markup("; ").join(Markup("<bdi>{}</bdi>").format(name) for name in names)
 
 

@@ -195,7 +195,7 @@ def right_answers(exercise: str) -> tuple[frozenset[str], ...]:
 
 
 def pieces(source: str) -> frozenset[str]:
-    """The short pieces of a text's syntax trees; none if it is no Python, or far too long."""
+    """The short pieces of a text's syntax trees; none if it is not Python, or far too long."""
     if len(source) > LONGEST:
         return frozenset()
     lines = [line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))]

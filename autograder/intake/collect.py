@@ -1,7 +1,7 @@
 """Collects a whole class: from folders and zips to one submission per student and assignment.
 
 First `find_files` sorts the files by student, from their names alone where it can; what a student
-handed in is read and rebuilt by `read_submissions` when its turn comes, on whatever machine.
+handed in is read and rebuilt by `read_submissions` when its turn comes, on any machine.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def find_files(
 ) -> list[HandedIn]:
     """Who handed in which files, sorted by student; zips are unpacked into `scratch`.
 
-    `settled` is the instructor's own file for what the roster does not tell. `opening` says who
-    opens the zips.
+    `settled` is the instructor's own file for what the roster does not settle. `opening` decides
+    who opens the zips.
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     known_people = read_roster(roster) if roster else []

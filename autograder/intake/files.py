@@ -3,7 +3,7 @@
 Finding the files of a class and reading them are two steps: a thousand notebooks with their plots
 need not be in memory together. What is in a zip is unpacked into our own folder first.
 
-A file's name here is the whole way to it, zips included: `s042/hw.zip/work/03_attention.ipynb`.
+A file's name here is its whole path, zips included: `s042/hw.zip/work/03_attention.ipynb`.
 Only the first part was written by the learning system or the instructor (see `whose`).
 """
 
@@ -46,7 +46,7 @@ CENTRAL = b"PK\x01\x02"  # begins every entry in a zip's table of contents
 class Entry:
     """One file that was handed in.
 
-    `path` is where its bytes are, None for a file that is not read; `data` are they, once read.
+    `path` is where its bytes are, None for a file that is not read; `data` holds them once read.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Entry:
 
 
 class NoRoom(RuntimeError):
-    """A zip can't be unpacked here; the message tells where and why."""
+    """A zip can't be unpacked here; the message explains where and why."""
 
 
 @dataclass

@@ -149,7 +149,7 @@ def is_untouched(cell: Cell, place: Place) -> bool:
     )
     try:
         return compute_checksum(probe) == stored
-    except Exception:  # a student's metadata can contain anything, and then it tells nothing
+    except Exception:  # a student's metadata can contain anything, and then it is no evidence
         return False
 
 

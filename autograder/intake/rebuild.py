@@ -2,7 +2,7 @@
 
 The student's notebook itself is never graded. Each answer is looked for by nbgrader's `grade_id`,
 then by the cell's id (`metadata.id`, which Colab keeps), then by what the cell defines; written
-answers also by where they are. Everything else comes from the release.
+answers also by their position. Everything else comes from the release.
 """
 
 from __future__ import annotations

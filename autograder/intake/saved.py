@@ -96,7 +96,7 @@ def is_picture(text: object, kind: str) -> bool:
     if not content.startswith(PIXELS[kind]):
         return False
     width, height = pixels(content) or (0, 0)
-    # a JPEG may tell its size at its end; the others show nothing without it
+    # a JPEG may give its size only at its end; the others show nothing without it
     return width * height <= MOST_PIXELS and (width * height > 0 or kind != "image/jpeg")
 
 
@@ -129,7 +129,7 @@ def _pixels_of_webp(content: bytes) -> tuple[int, int] | None:
 
 
 def _pixels_of_jpeg(content: bytes) -> tuple[int, int] | None:
-    """The segments are gone through until the one that has the size."""
+    """Walk through the segments up to the one that holds the size."""
     place = 2
     while place + 9 <= len(content) and content[place] == 0xFF:
         if content[place + 1] == 0xFF:  # any number of them may come before a segment

@@ -1,7 +1,7 @@
 """Cleans every string that a student wrote or chose, where it enters: texts, names, ids, times.
 
-What leaves this module can be stored as UTF-8, in PostgreSQL too, be printed in a terminal and be
-part of a file's name. Every function takes time with the length of its text and no more.
+What leaves this module can be stored as UTF-8, even in PostgreSQL, printed in a terminal and used
+in a file's name. Every function takes time linear in the length of its text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Whose file it is and when it came: by the outermost name alone.
+"""Decides who a file is from, and when it arrived, by the outermost name alone.
 
-That name was written by the learning system or the instructor: a folder or file at the top of
-what is given, or of a system's zip. What is inside a student's folder or zip the student wrote. A
-claim in there about somebody else, or about a time, is told to a person and never believed.
+That name was written by the learning system or the instructor: it is a folder or file at the top
+of what is given, or of a system's zip. Everything inside a student's folder or zip was written by
+the student. A claim in there about somebody else, or about a time, is reported to a person and
+never believed.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Found:
-    """A file and what its outermost name tells; everything below that name is the student's."""
+    """A file and what its outermost name reveals; everything below that name is the student's."""
 
     entry: Entry
     outer: str

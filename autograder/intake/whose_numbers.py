@@ -1,8 +1,8 @@
-"""Whose numbers a student worked with: the id typed in the notebook against the gradebook's.
+"""Whose numbers a student worked with: compares the id in the notebook with the gradebook's.
 
-Where every student has numbers of their own, these are drawn from an id that the student types
-into a cell. Answers are always judged by the gradebook's id; here a person is told when the
-notebook says another one. The cell is read, never run.
+If every student has their own numbers, these are drawn from an id that the student types into a
+cell. Answers are always judged by the gradebook's id, and a person is told if the notebook has a
+different one. The cell is read, never run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def doubts_about_numbers(document: Document, release: Release, student: str) -> 
     typed = typed_id(document, release)
     by = f"It is graded with the numbers of {student}, the id in the gradebook."
     if typed is None:
-        return [f"The notebook does not tell whose numbers it uses ({NAME} is not a text). {by}"]
+        return [f"The notebook does not show whose numbers it uses ({NAME} is not a text). {by}"]
     if not practice.plain_id(typed):
         return [f"{NAME} was left empty, so the numbers shown were not the student's own. {by}"]
     if practice.plain_id(typed) != practice.plain_id(student):

@@ -1,7 +1,7 @@
 """The marks of one written question: read from nbgrader's gradebook, and written there.
 
-Which lines of the mark scheme were chosen, and by whom, nbgrader has no place for. They are kept in
-`.autograder/marking/`, and count only as long as the points in the gradebook are the same.
+nbgrader has no place for the lines of the mark scheme that were chosen, nor for who chose them.
+They are kept in `.autograder/marking/`, and count only while the points in the gradebook match.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def backups(course: Path, kind: str = "db") -> list[Path]:
 def back_up(course: Path, url: str) -> Path | None:
     """Copy the gradebook unless the newest copy is the same; the last ten copies are kept.
 
-    None where there is nothing to copy, or no way to do it, which one sentence then says. Raises
-    CourseError for a damaged gradebook, and where a copy in SQLite fails.
+    None if there is nothing to copy, or no way to copy it, which one sentence then reports. Raises
+    CourseError for a damaged gradebook, and if a copy in SQLite fails.
     """
     path = sqlite_path(url)
     if path is None:
@@ -88,7 +88,7 @@ def _dump(course: Path, url: str) -> Path | None:
             f"can copy ({address.get_backend_name()}), so make one with those."
         )
         return None
-    # what pg_dump is told can be read by everybody on this machine, so the password is not in it
+    # everybody on this machine can read pg_dump's arguments, so the password is not among them
     password = address.password or address.query.get("password")
     query = {name: value for name, value in address.query.items() if name != "password"}
     place = URL.create(
@@ -140,7 +140,7 @@ def check(course: Path, path: Path) -> None:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as book:
             found = book.execute("pragma quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError:
-        return  # locked, or not to be read by us: whoever opens it says so
+        return  # locked, or not readable for us: whoever opens it reports that
     except sqlite3.DatabaseError as problem:
         found = str(problem)
     if found != "ok":

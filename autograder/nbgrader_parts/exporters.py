@@ -34,7 +34,7 @@ class Column:
     """One assignment: its name there, what the LMS calls it, its points and its sheets.
 
     unread: students who submitted something that could not be graded. Their cells stay blank,
-    because a person has to decide. excused: nothing submitted is no 0.
+    because a person has to decide. excused: students who get no 0 if they submit nothing.
     """
 
     assignment: str

@@ -5,7 +5,7 @@ points change. Here a cell's points may change, cells may be added, and an exerc
 or give everybody full marks. A mark by hand keeps its share: 1 of 2 becomes 2 of 4. What was given
 before is remembered, so that a change can be taken back without loss.
 
-`preview` says what would change for whom and writes nothing; `apply` writes it, all or nothing.
+`preview` lists what would change for whom and writes nothing; `apply` writes it, all or nothing.
 """
 
 from __future__ import annotations

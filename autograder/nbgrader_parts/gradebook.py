@@ -35,7 +35,7 @@ class Entry:
     scores: Mapping[str, float | None]
     comments: Mapping[str, str | None]
     before: SubmissionRecord | None = None
-    timestamp: datetime | None = None  # only where files were handed in anew
+    timestamp: datetime | None = None  # only if files were handed in again
 
     @property
     def student(self) -> str:
@@ -124,7 +124,7 @@ class GradebookWriter:
         if entry.timestamp:
             submission.timestamp = naive_utc(entry.timestamp)
         elif entry.before is not None and entry.before.sha256 != entry.record.sha256:
-            submission.timestamp = None  # another file, and nobody knows when it came
+            submission.timestamp = None  # another file, and nobody knows when it arrived
         for notebook in submission.notebooks:
             for grade in notebook.grades:
                 name = self.names.get(grade.cell_id, "")

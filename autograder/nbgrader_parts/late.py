@@ -57,7 +57,7 @@ class Lateness:
     days: int = 0
     penalty: float = 0.0
     excused: bool = False
-    zone: tzinfo = UTC  # in which people read times
+    zone: tzinfo = UTC  # the zone in which people read times
 
     @property
     def sentence(self) -> str:

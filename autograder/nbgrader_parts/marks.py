@@ -75,7 +75,7 @@ class Sheet:
 def seconds_late(submission: SubmittedAssignment, zone: tzinfo | None) -> float:
     """How late work is by the clock in the class's time zone; 0 if it was on time.
 
-    The same time on the next day is one day later, on the days when the clocks change too.
+    The same time on the next day is one day later, even on the days when the clocks change.
     """
     late = submission.total_seconds_late
     if late <= 0 or zone is None or submission.timestamp is None:
@@ -91,7 +91,7 @@ def seconds_late(submission: SubmittedAssignment, zone: tzinfo | None) -> float:
 def read_sheets(gradebook: Gradebook, assignment: str, zone: tzinfo | None = None) -> list[Sheet]:
     """One sheet per student in the gradebook, whether they handed in or not, sorted by id.
 
-    zone: in which late days are counted.
+    zone: the time zone in which late days are counted.
     """
     marks: dict[str, list[Mark]] = {}
     rows = (
@@ -140,7 +140,7 @@ def read_sheets(gradebook: Gradebook, assignment: str, zone: tzinfo | None = Non
 
 
 def names_of(sheets: Iterable[Sheet]) -> dict[str, str]:
-    """What to call each student: by name, and by the id too where two have one name."""
+    """What to call each student: by name, and also by id if two have the same name."""
     names = {sheet.student: sheet.name for sheet in sheets}
     count = Counter(names.values())
     return {who: f"{name} ({who})" if count[name] > 1 else name for who, name in names.items()}
@@ -175,7 +175,7 @@ def is_extra(cell: str) -> bool:
 def mean_score(sheets: Sequence[Sheet]) -> float:
     """The average of a class over everything that was graded, with the marks given so far.
 
-    Who submitted nothing, or a file that nobody could read, is not part of it.
+    Students who submitted nothing, or a file that nobody could read, are not part of it.
     """
     return statistics.mean(sheet.score for sheet in sheets if sheet.submitted)
 

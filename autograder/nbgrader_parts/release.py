@@ -29,11 +29,11 @@ class ReleasedCell:
     checksum: str | None
     locked: bool
     solution: bool
-    points: float | None  # None where nothing is graded
+    points: float | None  # None if nothing is graded
 
 
 class CollectCells(NbGraderPreprocessor):
-    """Beside nbgrader's SaveCells: keeps the same cells for a gradebook that has submissions.
+    """Alongside nbgrader's SaveCells: keeps the same cells for a gradebook that has submissions.
 
     nbgrader refuses to add or remove cells there; `follow` knows how.
     """

@@ -74,8 +74,8 @@ class KeepStudentsOutputs(NbGraderPreprocessor):
 class OverwriteCells(nbgraders_own.OverwriteCells):
     """nbgrader's step, except for exercises that do not count, which are worth 0 in the gradebook.
 
-    They are judged by their own points, so that they can count again. With a 0 in the notebook the
-    checksum would be another too, and nbgrader refuses every submission.
+    They are judged by their own points, so that they can count again. A 0 in the notebook would
+    also change the checksum, and nbgrader would refuse every submission.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -92,7 +92,7 @@ class OverwriteCells(nbgraders_own.OverwriteCells):
             place = (own["grade_id"], self.notebook_id, self.assignment_id)
             with contextlib.suppress(MissingEntry):
                 stored = self.gradebook.find_graded_cell(*place)
-                if not stored.max_score:  # for this step only: nothing of it reaches the database
+                if not stored.max_score:  # for this step only: none of it reaches the database
                     set_committed_value(stored, "max_score", self.worth[own["grade_id"]])
         return super().preprocess_cell(cell, resources, index)
 
@@ -148,7 +148,7 @@ class WriteComments(NbGraderPreprocessor):
                 count(entry, entry.cell.max_score, full)
             gradebook.db.commit()
             record = before or self.new_record(course, about, stored)
-        # all exercises were judged anew, so nothing of an earlier verdict stays
+        # all exercises were judged again, so nothing remains of an earlier verdict
         record = replace(
             record,
             exercises=(),

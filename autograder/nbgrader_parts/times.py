@@ -7,8 +7,8 @@
     s009,,,,,yes,all term
 
 A line is about a student or a section, and about one assignment or, if that is blank, all. A
-student's own line counts more than one of the section, and that more than the course's due date.
-Excused: late days cost nothing, and nothing handed in is no 0.
+student's own line overrides the section's, which overrides the course's due date. Excused students
+lose nothing for late days, and get no 0 if they hand in nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Timetable:
 
     lines: tuple[Line, ...]
     chosen: choices.Choices
-    sections: Mapping[str, str]  # of each student on the roster
+    sections: Mapping[str, str]  # for each student on the roster
 
     def due(self, assignment: str) -> datetime | None:
         """The due date of the course, if it has one here."""
@@ -90,7 +90,7 @@ class Timetable:
         return named + [line for line in found if not line.assignment]
 
     def problems(self, students: Iterable[str]) -> list[str]:
-        """Lines about nobody: a mistyped name must not be ignored silently."""
+        """Lines that match nobody: a mistyped name must not be ignored silently."""
         known = {*students, *self.sections}
         sections = {*self.sections.values()} - {""}
         found = [
@@ -197,7 +197,7 @@ def _moment(where: str, name: str, cells: dict[str, str], zone: ZoneInfo | None)
                 f"{where}: `{name}` has no time zone. Write {text}+00:00 for UTC, or set `timezone` "
                 f"in {choices.FILE}."
             )
-        # where the clocks change, the student has the longer time
+        # when the clocks change, the student gets the longer time
         found = choices.in_zone(found, zone, min if name == "handed_in_at" else max)
     return found.astimezone(UTC)
 

@@ -8,8 +8,8 @@ matters here:
   that is how extra credit counts.
 - If a student can't see one of the tests, the total is hidden too. So what is for instructors only
   goes to the log, which students never see, and not into a hidden test.
-- Texts of tests are plain by default, the one at the top is HTML unless it says otherwise.
-- A test without a number is counted by its place, so either all have one or none.
+- The texts of tests are plain by default; the one at the top is HTML unless it declares otherwise.
+- A test without a number is numbered by its position, so either all have one or none.
 - A results file can't make questions that people mark: those are added by hand to the outline.
 """
 
@@ -99,7 +99,7 @@ def write_zip(target: Path, settings: Settings, course: Path | None = None) -> l
 
 
 def given_notebook(assignment: str, chosen: choices.Choices, course: Path | None) -> str:
-    """What the students were given: as it is in the course directory, else as their class chose."""
+    """What the students were given: the course directory's file, or else what the class chose."""
     from autograder import build  # the copy in the container has no sources to build from
 
     if course is None:
@@ -131,8 +131,8 @@ def refuse_own_numbers(assignment: str) -> None:
     if any(judge.is_personal(e.id) for e in register.exercises(assignment) if e.checked):
         raise CourseError(
             f"{choices.FILE} has own_numbers = true, with which {assignment} can't be graded on "
-            "Gradescope: the platform does not tell whose numbers a notebook should have. Grade this "
-            "assignment with `autograder grade` from Gradescope's export, or set it to false."
+            "Gradescope: the platform does not report whose numbers a notebook should have. Grade "
+            "this assignment with `autograder grade` from Gradescope's export, or set it to false."
         )
 
 
@@ -186,7 +186,7 @@ def results(record: SubmissionRecord, settings: Settings, seconds: float = 0, **
         "extra_data": {"seeds": {e.exercise: list(e.seeds) for e in record.exercises}, **more},
     }
     if not any("score" in test for test in tests):
-        found["score"] = 0.0  # a file must have a score; the text tells what it means
+        found["score"] = 0.0  # a file must have a score; the text explains what it means
     return found
 
 

@@ -20,7 +20,7 @@ from autograder.nbgrader_parts.database import gradebook_url
 from autograder.whole_class.course_directory import only_writer, prepare_course
 from course_utils import register
 
-# what nbgrader needs beside a page, to put it where only its student looks for it
+# what nbgrader needs besides a page, to put it where only its student looks
 KEYS = ("timestamp.txt", "submission_secret.txt")
 
 

@@ -1,7 +1,7 @@
 """Grades one submission inside Gradescope's container: `python -m ... /autograder`.
 
-What it prints is shown to instructors only. Where the machine fails, not the student, it writes
-no results and ends with an error: Gradescope then says that the autograder failed, and the
+What it prints is shown to instructors only. If the machine fails, not the student, it writes no
+results and ends with an error. Gradescope then reports that the autograder failed, and the
 submission can be graded again.
 """
 
@@ -26,7 +26,7 @@ from autograder.intake import find_files
 from autograder.platforms.gradescope import Settings, results
 from course_utils import register
 
-STUDENT = "the-student"  # Gradescope knows who it is; nothing here has to
+STUDENT = "the-student"  # Gradescope knows who it is; this container does not need to
 ENOUGH_MEMORY = 1400 << 20
 MEMORY_LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -61,7 +61,7 @@ def grade(submission: Path, assignment: str, release: str) -> tuple[SubmissionRe
     notebook = nbformat.reads(release, as_version=4)
     with tempfile.TemporaryDirectory(prefix="handed-in-") as scratch, Box(workers=1) as box:
         box.also = modules_for(notebook)
-        # intake takes the outermost name for the student's, so all that was uploaded goes below one
+        # intake takes the outermost name as the student's, so the whole upload goes below one folder
         handed_in = Path(scratch) / "class" / STUDENT
         shutil.copytree(submission, handed_in, symlinks=True)
         seeds = draw_seeds(checked_exercises(notebook))
@@ -83,7 +83,7 @@ def too_little_memory(root: Path = Path("/")) -> str:
     for name in MEMORY_LIMITS:
         try:
             limit = int((root / name).read_text())
-        except (OSError, ValueError):  # not there, or "max"
+        except (OSError, ValueError):  # missing, or "max"
             continue
         if limit < ENOUGH_MEMORY:
             return (

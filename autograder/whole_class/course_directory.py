@@ -18,7 +18,7 @@ from autograder.whole_class.following import Agree, always, bring_along, enter
 def prepare_course(course: Path, assignment: str, url: str, agree: Agree = always) -> None:
     """Make the folder, its configuration and the assignment's entry in the gradebook.
 
-    An assignment that is there follows what changed since: `agree` is shown what changes for whom.
+    An assignment that exists already is updated, after `agree` was shown what changes for whom.
     """
     course.mkdir(parents=True, exist_ok=True)
     configuration.write_new_file(course)

@@ -1,7 +1,7 @@
 """Applies the choices of a class: builds its release, and updates what was graded already.
 
-The release of a class is in its course directory: `source/` and `release/`, as nbgrader has them. It
-is built again when the register, the source or course.toml changed since it was entered.
+The release of a class is in its course directory: `source/` and `release/`, as in nbgrader. It is
+built again if the register, the source or course.toml has changed since it was entered.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _generate(
 ) -> list[ReleasedCell]:
     config = configuration.for_course(course, assignment, url)
     config.CourseDirectory.root = str(root.resolve())
-    # nbgrader's steps open the gradebook under this name; PostgreSQL insists that it is the same
+    # nbgrader's steps open the gradebook by this name, and PostgreSQL insists that it is the same
     config.CourseDirectory.course_id = "default_course"
     try:
         return generate_assignment(config, into_gradebook)

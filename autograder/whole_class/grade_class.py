@@ -62,7 +62,7 @@ class Options:
     unsafe: bool = False
     limits: Limits = field(default_factory=Limits)
     older: bool = False  # an older file may replace a newer one
-    agree: Agree = always  # is shown what changes for whom before a gradebook follows its course
+    agree: Agree = always  # is shown what changes for whom before a gradebook is updated
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def grade_class(
     `box` may be one that was started before; it is closed at the end either way.
 
     Raises for what concerns the run itself (no such folder, no box, no gradebook). A submission
-    that cannot be graded is flagged, and the others go on. Interrupted and started again, it
-    goes on where it stopped.
+    that cannot be graded is flagged, and the others go on. If it is interrupted and started again,
+    it carries on where it stopped.
     """
     started = time.monotonic()
     try:

@@ -44,7 +44,7 @@ def with_history(
 ) -> SubmissionRecord:
     """The record with the files that it replaces, and a flag if the time got lost.
 
-    told_older: an older file counts because the instructor says so; then its history begins anew.
+    told_older: an older file counts because the instructor decided so; its history starts again.
     """
     if before is None:
         return new

@@ -1,7 +1,7 @@
 """Moves everything stored under a made-up or mistaken id to the right student.
 
-When the roster is mended and the class graded again, the same sender has another id. The old id
-would stay behind in gradebook, report and export with a grade of its own.
+When the roster is corrected and the class graded again, the same sender gets another id. The old id
+would otherwise stay in the gradebook, the report and the export with its own grade.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _key(sender: Sender) -> tuple[str, str] | None:
 
 
 def _is_told(record: SubmissionRecord) -> bool:
-    """Whether the name identifies anybody: `03_attention.ipynb` could be from everybody."""
+    """Whether the name identifies anybody: `03_attention.ipynb` could be from anybody."""
     sender = _sender(record)
     return bool(sender.user) or plain(record.student) in plain(sender.name)
 

@@ -16,7 +16,7 @@ import numpy as np
 from course_utils import register
 
 DECIMALS = 3
-# A number counts as right when it is off by at most one in the last place that was asked for.
+# A number counts as right if it is off by at most one in the last decimal asked for.
 TOLERANCE = 1.001 * 10.0**-DECIMALS
 POINTS = "If you wrote decimal commas, use points: 2.5, not 2,5."
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.004, 0.93
@@ -70,7 +70,7 @@ def numbers(seed: int | None = None) -> Numbers:
 
 
 def numbers_of(student: str | None) -> Numbers:
-    """The numbers that belong to a student's id; the course's where there is no id."""
+    """The numbers that belong to a student's id, or the course's if there is no id."""
     name = plain_id(student)
     if not name:
         return COURSE
@@ -88,7 +88,7 @@ def own_numbers() -> bool:
 
 
 def my_numbers(student_id: str = "") -> Numbers:
-    """The numbers that are graded: the course's, or, where that is switched on, the student's."""
+    """The numbers that are graded: the course's, or the student's own if that is switched on."""
     if not own_numbers():
         return COURSE
     if not plain_id(student_id):
@@ -99,7 +99,7 @@ def my_numbers(student_id: str = "") -> Numbers:
 
 
 def plain_id(student: str | None) -> str:
-    """An id without the differences that typing makes: spaces around it, capitals."""
+    """An id without accidental differences: surrounding spaces and capital letters."""
     return (student or "").strip().casefold()
 
 

@@ -1,4 +1,4 @@
-"""Help that grows: the same failure again gets more, a pass gets a line of insight.
+"""Help that grows: a repeated failure gets more of it, and a pass gets a line of insight.
 
 Counted in the student's kernel alone, for each exercise and mistake; no grade depends on it.
 """
@@ -49,7 +49,7 @@ def after(times: int, verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def insight(exercise_id: str, namespace: dict) -> str:
-    """A line that fits the form of the answer, or says what the code can do now."""
+    """A line that fits the form of the answer, or describes what the code can do now."""
     texts = _texts(exercise_id)
     forms = forms_of(register.exercise(exercise_id).names, namespace)
     fitting = [line for form, line in texts["forms"].items() if form in forms]

@@ -24,62 +24,62 @@ SIZES = re.compile(
 WITH_SIZES = ("RuntimeError", "ValueError", "IndexError", "AssertionError")
 
 DETAIL = re.compile(r"(?:[\w*]{1,30} ?){0,2}")
-# By what was tried (`probes/trials.py`): what that says about the code, and where to look.
+# By what was tried (`probes/trials.py`): what that reveals about the code, and where to look.
 CAUSES = {
     "query-and-memory": (
-        "Query and memory are exchanged in a call of attention: the other way round it runs.",
+        "Query and memory are swapped in a call of attention: it runs the other way round.",
         "The query is what asks, and its length is the length of the output. Keys and values "
         "are what is looked at.",
     ),
     "mask-of-another-attention": (
-        "A mask {0} reaches an attention that needs {1}: without it your code runs.",
+        "A mask {0} reaches an attention that needs {1}. Without it, your code runs.",
         "Each attention has its own mask, [queries, keys]. Which mask belongs to which?",
     ),
     "first-axes": (
         "Your code runs with the axis {0} first. Here {1} comes first.",
-        "Read the shapes in the signature once more, and write them behind your first lines.",
+        "Read the shapes in the signature again, and write them next to your first lines.",
     ),
     "swapped": (
-        "Your code runs if `{0}` and `{1}` trade places.",
+        "Your code runs if `{0}` and `{1}` are swapped.",
         "Compare the order of the arguments in the signature with where you use each.",
     ),
     "no-batch": (
         "Your code runs for one sentence, without the axis B. Here it gets a whole batch.",
-        "Which products and transposes count axes from the front? Every tensor has one axis more.",
+        "Which products and transposes count axes from the front? Every tensor has one more axis.",
     ),
     "equal-sizes": (
-        "Your code runs if {0} and {1} are equal. Here they differ, so one is used for the other.",
+        "Your code runs if {0} and {1} are equal. Here they differ: one is used for the other.",
         "Follow the axes {0} and {1} through your lines: where does one take the other's place?",
     ),
     "heads-not-joined": (
-        "The heads are not joined: the last layer gets {0}, and side by side it runs.",
+        "The heads are not joined: the last layer gets {0}. It runs with the heads side by side.",
         "The features of all heads together are D again: num_heads times D/num_heads.",
     ),
     "heads-along-another-axis": (
-        "The heads are joined along the wrong axis: the last layer gets {0}, and with the heads "
-        "side by side in the features it runs.",
+        "The heads are joined along the wrong axis: the last layer gets {0}. It runs with "
+        "the heads side by side in the features.",
         "Joining makes the last axis longer, D/num_heads to D, and leaves the others as they are.",
     ),
     "heads-added": (
         "The heads are added or averaged, or only one is used: the last layer gets {0}, and its "
-        "weight is {1}. With the heads side by side it runs.",
+        "weight is {1}. It runs with the heads side by side.",
         "The features of all heads together are D again: num_heads times D/num_heads.",
     ),
     "missing-axis": (
-        "An axis is missing: {0} meets {1}, and with one more axis in the smaller one it runs.",
+        "An axis is missing: {0} meets {1}. It runs with one more axis in the smaller one.",
         "Shapes are compared from the right. Where must an axis of size one go?",
     ),
     "transpose-missing": (
-        "In a product {0} meets {1}: with one of the two transposed it runs.",
-        "The last axis of the first and the last but one of the second are summed over: which "
+        "In a product, {0} meets {1}. It runs with one of the two transposed.",
+        "The sum runs over the last axis of the first and the last but one of the second. Which "
         "axis should that be?",
     ),
     "product-order": (
-        "In a product {0} comes before {1}: the other way round it runs.",
+        "In a product, {0} comes before {1}. It runs the other way round.",
         "Inputs are rows here: the matrix that multiplies them comes second.",
     ),
     "joined-along-another-axis": (
-        "{0} and {1} are joined along the wrong axis: along the last one it runs.",
+        "{0} and {1} are joined along the wrong axis. It runs along the last one.",
         "Which axis should be longer afterwards? The others must stay as they are.",
     ),
     "layer-of-another-size": (
@@ -87,10 +87,10 @@ CAUSES = {
         "Linear(in, out): `in` is the last axis of what it gets.",
     ),
 }
-# Errors whose text alone tells the cause.
+# Errors whose text alone reveals the cause.
 KNOWN = {
     "before Module.__init__() call": (
-        "`__init__` makes a layer before the module is set up.",
+        "`__init__` creates a layer before the module is set up.",
         "Begin `__init__` with `super().__init__()`.",
     ),
     "'Tensor' and 'tuple'": (
@@ -98,14 +98,14 @@ KNOWN = {
         "Take the one you need: `output, _ = ...`, or `...[0]`.",
     ),
 }
-# Exercises that ask for loops: there, a product of two matrices is not to be mended.
+# Exercises that ask for loops: no advice on how to multiply two matrices there.
 IN_LOOPS = ("attention-by-hand", "multi-head-by-hand")
 NO_PRODUCTS = (
-    "In a product {0} meets {1}: two matrices, which this exercise does without.",
+    "In a product, {0} meets {1}: two matrices, which this exercise does without.",
     "Take one query and one key at a time. Their dot product is a single number.",
 )
 MASK_WITHOUT_HEADS = (
-    "The mask has no axis for the heads: {0} meets {1}. With that axis it runs.",
+    "The mask has no axis for the heads: {0} meets {1}. It runs with that axis.",
     "The scores of all heads share one mask. Where do the scores have the heads?",
 )
 
@@ -126,7 +126,7 @@ def explained(exercise_id: str, ask: Ask, reply: Reply) -> str:
 
 
 def likely_cause(exercise_id: str, ask: Ask, reply: Reply) -> tuple[str, str]:
-    """What made the code run when it was tried, and a hint; nothing where nothing did."""
+    """What made the code run when it was tried, and a hint; nothing if nothing did."""
     known = [found for text, found in KNOWN.items() if text in reply.error]
     if known:
         return known[0]
@@ -149,7 +149,7 @@ def likely_cause(exercise_id: str, ask: Ask, reply: Reply) -> tuple[str, str]:
 
 
 def _in_letters(word: str, sizes: dict[str, int]) -> str:
-    """A shape such as 4x7x3 by its letters, where these are certain: [B, T, D]."""
+    """A shape such as 4x7x3 in letters, if these are certain: [B, T, D]."""
     if not re.fullmatch(r"\d+(x\d+)*", word):
         return word
     shown = []
@@ -183,7 +183,7 @@ def axes(signature: str, ask: Ask) -> dict[str, int]:
     for (name, _), value in zip(parameters(signature, target), options.get("init", [])):
         if _is_whole(value) and SAME_AS.get(name) not in found and name not in NO_SIZE:
             found.setdefault(name, set()).add(value)
-    # a letter with two sizes tells nothing: the question asks about sizes that do not fit
+    # a letter with two sizes reveals nothing: the question asks about sizes that do not fit
     return {name: next(iter(sizes)) for name, sizes in found.items() if len(sizes) == 1}
 
 

@@ -16,7 +16,7 @@ from course_utils.checks.probes.student_code import find_callable
 from course_utils.checks.wire import Ask
 
 GPU = torch.device("cuda:0")
-# What a tensor on the CPU says of itself: unlike `torch.device("cpu")`, which answers make from
+# What a tensor on the CPU reports: unlike `torch.device("cpu")`, which answers make from
 # `torch.cuda.is_available()` and which would be another device on a machine with a GPU.
 CPU = torch.device("cpu:0")
 WARNING = (
@@ -34,9 +34,9 @@ class Mismatch(RuntimeError):
 
 
 class FakeGPU(TorchFunctionMode):
-    """Inside it, tensors have a device by their label alone: all numbers stay on the CPU.
+    """Inside it, a tensor's device is only a label: all numbers stay on the CPU.
 
-    The label belongs to the storage, so that a view, a parameter and its data share it.
+    The label belongs to the storage, so a view, a parameter and its data share it.
     """
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ def _call(options: dict, namespace: dict) -> None:
     gpu = FakeGPU()
     arguments = [to_argument(a, torch.float32, options) for a in options.get("args", [])]
     if not any(isinstance(a, Tensor) for a in arguments):
-        return  # nothing says which device is wanted
+        return  # nothing shows which device is wanted
     if "init" in options:
         target = target(*options["init"]).eval()
         gpu.move(target)

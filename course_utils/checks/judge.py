@@ -6,13 +6,14 @@ code is graded. It gives:
     asks(rng)        the questions: labelled probes with inputs drawn from `rng`
     properties       what must hold, each worth some points, each a function of the evidence
                      that raises `Wrong` when it does not hold
-    misconceptions   known mistakes, each a function of the evidence that says whether the
+    misconceptions   known mistakes, each a function of the evidence that decides whether the
                      arrays are what that mistake gives
     choices          optional: names of misconceptions in groups. One of each group can be made,
-                     alone or together with one of another group, and `fits` says whether
+                     alone or together with one of another group, and `fits` decides whether
                      the arrays are what these mistakes give
-    ways             optional: names of right ways whose arrays differ. What `fits` is asked about
-                     then has one of them beside the mistakes, and one must fit everywhere
+    ways             optional: names of right ways with different arrays. What `fits` is asked
+                     about then includes one of them besides the mistakes, and one must fit
+                     everywhere
     oracle(ask)      optional: the right arrays for a question, by name. Where a loop would be
                      the answer itself, the file has none: the right arrays for the visible
                      seeds are stored (`stored/<id>.npz`), and whoever grades on other seeds
@@ -49,7 +50,7 @@ Oracle = Callable[[Ask], dict[str, np.ndarray]]
 
 
 class NoOracle(LookupError):
-    """The right arrays for a question are neither stored nor can they be worked out."""
+    """The right arrays for a question are not stored and cannot be computed either."""
 
 
 class Wrong(Exception):
@@ -70,12 +71,12 @@ class Wrong(Exception):
 
 
 class Stopped(Wrong):
-    """The code raised an error, or is not there: nothing came back that could be judged."""
+    """The code raised an error or is missing: nothing came back that could be judged."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """Something that must hold, in words, with the points it is worth.
+    """Something that must be true, in words, with the points it is worth.
 
     `needs` names properties without which this one earns nothing: an answer of zeros does not
     change its inputs either.
@@ -91,9 +92,9 @@ class Property:
 class Misconception:
     """A known mistake: its name, what it does in a sentence, and what to do about it.
 
-    One that is among an exercise's `choices` needs no `matches`; if it has one, that is asked where
-    no choice fits. One that is `beside` the values (an input that is changed, say) can be named
-    together with another mistake.
+    One that is among an exercise's `choices` needs no `matches`; if it has one, that is tried when
+    no choice fits. One that is `beside` the values (such as a changed input) can be named together
+    with another mistake.
     """
 
     name: str
@@ -158,7 +159,7 @@ class Evidence:
         return self.options(label)["args"]
 
     def failed(self, label: str) -> bool:
-        """Whether the code raised an error, or is not there."""
+        """Whether the code raised an error or is missing."""
         return self._pairs[label][1].status != "ok"
 
     def reply(self, label: str) -> Reply:
@@ -169,7 +170,7 @@ class Evidence:
         return reply
 
     def likely_cause(self) -> tuple[str, str]:
-        """What made the code run when it was tried, and a hint, where the code raised an error."""
+        """What made the code run when it was tried, and a hint, if the code raised an error."""
         for ask, reply in self._pairs.values():
             if reply.status == "error":
                 found = crashes.likely_cause(self.exercise.id, ask, reply)
@@ -200,7 +201,7 @@ class Evidence:
         return _predict(self.exercise.id)(self._pairs[label][0], mistakes)
 
     def agrees(self, label: str, mistakes: Mistakes, arrays, tolerance: float = 1e-4) -> bool:
-        """Whether `arrays` (None where the code raised) are those that these mistakes give."""
+        """Whether `arrays` (None if the code raised an error) are those that these mistakes give."""
         if label not in self._signatures:
             self._signatures[label] = signature(arrays)
         return alike(self.prediction(label, mistakes), self._signatures[label], tolerance)
@@ -211,7 +212,7 @@ class Evidence:
         count = int(reply.notes.get(f"{prefix}_count", "0") or 0)
         if count != len(shapes):
             raise Wrong(
-                f"It should return {_number(len(shapes))}, and returns {_number(count)}.",
+                f"It should return {_number(len(shapes))}, but it returns {_number(count)}.",
                 "Look at the last line: what does it return, and in which order?",
             )
         return [
@@ -223,15 +224,17 @@ class Evidence:
         reply = self.reply(label)
         which = "The result" if ordinal is None else f"Result {ordinal + 1}"
         if name not in reply.arrays:
-            raise Wrong(f"{which} should be a tensor, and is {reply.notes.get(name, 'missing')}.")
+            raise Wrong(
+                f"{which} should be a tensor, but it is {reply.notes.get(name, 'missing')}."
+            )
         array = reply.arrays[name]
         if array.shape != tuple(shape):
             raise Wrong(
-                f"{which} should have the shape {list(shape)}, and has {list(array.shape)}.",
-                "Write the shape of each result beside its line. At which line is it no longer what you want?",
+                f"{which} should have the shape {list(shape)}, but it has {list(array.shape)}.",
+                "Write the shape of each result next to its line. Where does it stop being what you want?",
             )
         if array.dtype.kind not in "fb" and np.prod(shape) > 0:
-            raise Wrong(f"{which} should hold floating-point numbers, and holds {array.dtype}.")
+            raise Wrong(f"{which} should hold floating-point numbers, but it holds {array.dtype}.")
         array = array.astype(float)
         if not np.isfinite(array).all():
             raise Wrong(
@@ -264,7 +267,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one property.
+    """The result for one property.
 
     stopped: the code raised an error, here or in a property that this one needs.
     """
@@ -300,7 +303,7 @@ class Verdict:
         return bool(self.findings) and all(f.passed for f in self.findings)
 
     def worth(self, points: float) -> "Verdict":
-        """The same verdict where the exercise is worth another number of points."""
+        """The same verdict if the exercise is worth a different number of points."""
         if points == self.max_points:
             return self
         share = points / self.max_points
@@ -327,7 +330,7 @@ class Verdict:
 @cache
 def load(exercise_id: str) -> Check:
     """The checked exercise called `exercise_id`."""
-    register.exercise(exercise_id)  # says which there are, if this is none of them
+    register.exercise(exercise_id)  # lists those that exist, if this is not one of them
     name = f"course_utils.checks.exercises.{exercise_id.replace('-', '_')}"
     return importlib.import_module(name).exercise
 
@@ -335,7 +338,7 @@ def load(exercise_id: str) -> Check:
 class Hidden(Protocol):
     """What does not ship: an oracle, and what an answer with known mistakes returns.
 
-    `outputs(ask, mistakes)` is needed where an exercise has `choices`; None means that the answer
+    `outputs(ask, mistakes)` is needed if an exercise has `choices`; None means that the answer
     raises an error.
     """
 
@@ -397,17 +400,17 @@ def _stored_predictions(exercise_id: str) -> dict[tuple[int, str], dict[Mistakes
 
 
 def make_plan(exercise_id: str, seeds=VISIBLE_SEEDS, student: str | None = None) -> Plan:
-    """Draw the questions of an exercise. `student` matters where each has their own numbers."""
+    """Draw the questions of an exercise. `student` matters if everyone has their own numbers."""
     drawn_with = tuple(int(s) for s in seeds)
     if student is not None and is_personal(exercise_id):
-        # whose numbers are asked about is the course's choice, which may change
+        # whether everyone has their own numbers is the course's choice, which may change
         return _drawn(exercise_id, drawn_with, student=student)
     return _plan(exercise_id, drawn_with)
 
 
 @lru_cache(maxsize=PLANS)
 def _plan(exercise_id: str, seeds: tuple[int, ...]) -> Plan:
-    """Drawn once: some questions are drawn until they tell answers apart."""
+    """Draw them once: some questions are drawn again until they tell answers apart."""
     return _drawn(exercise_id, seeds)
 
 
@@ -477,7 +480,7 @@ def still_fits(plan: Plan, replies: list[Reply] | None, misconception: str) -> b
 
 
 def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
-    """The verdict on an answer that could not be asked: it ran too long, or ended the process."""
+    """The verdict on an answer that could not be tested: it ran too long, or ended the process."""
     exercise, entry = load(exercise_id), register.exercise(exercise_id)
     share = _shares(exercise, entry.points)
     findings = tuple(
@@ -488,7 +491,7 @@ def failed_verdict(exercise_id: str, message: str, hint: str = "") -> Verdict:
 
 
 def _shares(exercise: Check, points: float) -> dict[str, float]:
-    """Each property's points; the register alone says what the exercise is worth."""
+    """Each property's points; the register alone decides what the exercise is worth."""
     total = sum(p.points for p in exercise.properties)
     return {p.name: p.points * points / total for p in exercise.properties}
 
@@ -500,7 +503,7 @@ def _findings(exercise: Check, points: float, evidences: list[Evidence]) -> tupl
     for p in exercise.properties:
         problem = problems[p.name]
         missing = [name for name in p.needs if problems[name] is not None]
-        if missing:  # what it says of itself would only confuse while that is wrong
+        if missing:  # its own message would only confuse while that is wrong
             needed = problems[missing[0]]
             stopped = isinstance(needed, Stopped)
             problem = needed if stopped else Wrong(f"Waiting for: {missing[0]}.")
@@ -531,8 +534,8 @@ def _first_problem(p: Property, evidences: list[Evidence]) -> Wrong | None:
         except Wrong as wrong:
             return wrong
         except Exception as problem:
-            # Replies strange enough to upset the mathematics are not a right answer, and must
-            # never stop the one who judges.
+            # Replies strange enough to make the mathematics fail are not a right answer, and must
+            # never stop the judge.
             return Wrong(f"What came back could not be checked ({type(problem).__name__}).")
     return None
 
@@ -583,7 +586,7 @@ def differ(expected: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
 
 
 def worst_slice(expected: np.ndarray, got: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of stacked matrices, the pair that differs first: what is drawn for the student."""
+    """The first pair of stacked matrices that differs: what is drawn for the student."""
     if expected.ndim < 2:
         return expected.reshape(1, -1), got.reshape(1, -1)
     pairs = zip(expected.reshape(-1, *expected.shape[-2:]), got.reshape(-1, *got.shape[-2:]))
@@ -603,7 +606,7 @@ def same(
 ) -> None:
     """Raise `Wrong`, with both drawn, unless the arrays agree.
 
-    axes: what the last two axes are, which are the rows and columns that are drawn.
+    axes: what the last two axes are; they are drawn as rows and columns.
     """
     expected, got = np.asarray(expected, float), np.asarray(got, float)
     if differ(expected, got, tolerance):

@@ -82,7 +82,7 @@ def refused(e: Evidence, label: str, what: str, numbers: tuple[int, ...] = ()) -
 
 
 def stays_and_repeats(e: Evidence, label: str, shapes, names) -> None:
-    """Two calls agree, and the arguments are afterwards what they were before."""
+    """Two calls agree, and they leave the arguments unchanged."""
     first = e.outputs(label, *shapes)
     second = e.outputs(label, *shapes, prefix="again")
     for one, other in zip(first, second):
@@ -91,7 +91,7 @@ def stays_and_repeats(e: Evidence, label: str, shapes, names) -> None:
             other,
             e.tolerance(label),
             "Two calls on the same input give different results.",
-            "Make layers in __init__, not in forward; and nothing random here.",
+            "Create layers in __init__, not in forward. Nothing should be random here.",
         )
     keeps_nothing(e, label, shapes)
     for index, name in enumerate(names):
@@ -108,23 +108,25 @@ def stays_and_repeats(e: Evidence, label: str, shapes, names) -> None:
 
 
 def keeps_nothing(e: Evidence, label: str, shapes) -> None:
-    """After a call with inputs of other sizes the answer is what it is without one."""
+    """A call with inputs of other sizes does not change the next result."""
     if "other" not in e.options(label):
         return
     hint = (
-        "What does forward store, on `self` or elsewhere? A mask or positions are made for the sizes "
+        "What does forward store, on `self` or elsewhere? A mask or positions only fit the sizes "
         "of one call."
     )
     if "later_error" in e.reply(label).notes:
         first = e.reply(label).notes["later_error"].splitlines()[0]
-        raise Wrong(f"After a call with a shorter input, the next one raises: {first}", hint)
+        raise Wrong(
+            f"After a call with a shorter input, the next one raises an error: {first}", hint
+        )
     later = e.outputs(label, *shapes, prefix="later")
     for one, other in zip(e.outputs(label, *shapes), later):
         same(
             one,
             other,
             e.tolerance(label),
-            "After a call with a shorter input, the result is another one: something is kept.",
+            "After a call with a shorter input, the result is different: something is kept.",
             hint,
         )
 
@@ -151,7 +153,7 @@ def slopes_match(e: Evidence, label: str, names) -> None:
 
 
 def returned(e: Evidence, label: str) -> list[np.ndarray] | None:
-    """What the student's code returned, whatever its shape; None where it raised an error."""
+    """What the student's code returned, whatever its shape; None if it raised an error."""
     try:
         reply = e.reply(label)
     except Wrong:
@@ -163,7 +165,7 @@ def fits_everywhere(read=returned, leave_out: str = "bad", tolerance: float = 1e
     """Whether the arrays of all questions are those that some mistakes give.
 
     `read(evidence, label)` gives the student's arrays. Questions with a label that starts with
-    `leave_out` ask for a refusal, and tell nothing of values.
+    `leave_out` ask for a refusal, and reveal nothing about values.
     """
 
     def fits(e: Evidence, mistakes: Mistakes) -> bool:
@@ -219,7 +221,7 @@ def gradients_match(e: Evidence, label: str, names, expected, slack: float = 20)
 
 
 def input_changed(e: Evidence, label: str) -> bool:
-    """Whether a tensor that the answer was given is another one after the call."""
+    """Whether a tensor that was passed to the answer has changed after the call."""
     reply = e.reply(label)
     return any(
         differ(given, reply.arrays[f"after{i}"], 1e-6)
@@ -269,7 +271,7 @@ def evaluation_is_still(read, labels):
                 read(e, label)[0],
                 e.tolerance(label),
                 "After eval() the output is wrong.",
-                "In evaluation dropout does nothing, and nothing else changes.",
+                "In evaluation mode, dropout does nothing, and nothing else changes.",
                 ("position", "component"),
             )
 
@@ -330,7 +332,7 @@ def graph_cut(label: str, names, gradients) -> Misconception:
 
 
 def batch_of_one_lost(labels, read) -> Misconception:
-    """Everything works but what has a size of one somewhere."""
+    """Everything works except inputs with an axis of size one."""
 
     def matches(e: Evidence) -> bool:
         read(e, "main")

@@ -25,7 +25,7 @@ HIDDEN_IN = {"__dict__", "__getattribute__", "attrgetter", "methodcaller", "impo
 def refused_uses(
     source: str, refuses: Collection[str], given: Collection[str] | None = None
 ) -> list[str]:
-    """What of an answer is refused, as it is written there, each once.
+    """The parts of an answer that are refused, as they are written there, each once.
 
     refuses: `name` (of anything), `module.name`, or `module.` for all that it has. given: the
     names that the notebook gives; None allows every import.
@@ -48,7 +48,7 @@ def given_by(notebook: str) -> frozenset[str] | None:
 
 
 def refusal(exercise_id: str, sources: Iterable[str]) -> str:
-    """Why an answer counts for nothing, as a sentence; empty if it uses nothing refused."""
+    """Why an answer gets no points, as a sentence; empty if it uses nothing that is refused."""
     entry = register.exercise(exercise_id)
     given = None if entry.retired else given_by(entry.notebook)
     uses = [use for source in sources for use in refused_uses(source, entry.refused, given)]
@@ -64,7 +64,7 @@ def refusal(exercise_id: str, sources: Iterable[str]) -> str:
 def own_cells(names: Collection[str], history: Sequence[str]) -> list[str]:
     """The text of an answer among the cells that were run, with the helpers that it uses.
 
-    Of each name the last cell counts that defines it. Helpers are functions, classes and imports.
+    For each name, the last cell that defines it counts. Helpers are functions, classes and imports.
     """
     kept: dict[int, None] = {}
     wanted, seen = set(names), set()
@@ -155,7 +155,7 @@ def _each_name(source: str) -> Iterator[tuple[str, str]]:
             yield text, node.attr
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                # what is imported as a whole is its first name: nothing of it was given
+                # an import as a whole counts by its first name: none of it was given
                 yield alias.name, alias.name.split(".")[0]
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:

@@ -1,6 +1,6 @@
-"""The table that stands for a model in the checks of decoders: what follows each prefix.
+"""The table that replaces a model in the checks of decoders: what follows each prefix.
 
-It needs no torch, so that questions can be drawn where nothing of a student's runs.
+It needs no torch, so questions can be drawn where no student's code runs.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def row_of(prefix, rows: int) -> int:
-    """Which row of the table belongs to a prefix: every token and its place count."""
+    """Which row of the table belongs to a prefix: every token and its position count."""
     number = 7
     for token in prefix:
         number = (31 * number + int(token) + 1) % 1_000_003

@@ -1,4 +1,4 @@
-"""A verdict as a student sees it: a line a property, expected beside got, one hint."""
+"""A verdict as a student sees it: a line per property, expected and actual numbers, one hint."""
 
 import html as _html
 import re
@@ -86,7 +86,7 @@ def html(verdict: Verdict, style: bool = True, more: Lines = ()) -> str:
 
 
 def text(verdict: Verdict, more: Lines = ()) -> str:
-    """The panel where there is no HTML."""
+    """The panel as plain text, where HTML can't be shown."""
     lines = [_headline(verdict)]
     if verdict.sentence:
         lines.append(f"  {verdict.sentence}")
@@ -133,7 +133,7 @@ def rounded(points: float) -> str:
 
 
 def _waiting(verdict: Verdict) -> list[Finding]:
-    """The properties that wait for one thing, which is said once: an error, or all they have."""
+    """The properties that wait for one thing, which is reported once: an error, or all they have."""
     stopped = [f for f in verdict.findings if f.stopped]
     if stopped:
         return stopped

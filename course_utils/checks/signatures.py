@@ -1,8 +1,8 @@
-"""A few numbers that stand for the arrays an answer returns, to tell one mistake from another.
+"""A few numbers that represent the arrays an answer returns, to tell one mistake from another.
 
 A student's copy has no code that computes wrong answers, and hundreds of whole arrays would be too
 large to ship. The signature of an array is its shape, its largest number and a few random sums of
-its entries; two arrays with one signature are the same but for rounding.
+its entries. Two arrays with the same signature are equal except for rounding.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 MOST_AXES, SUMS = 4, 4
 LENGTH = MOST_AXES + 1 + SUMS
 MOST_NUMBERS = 100_000
-ROUNDING = 4.0  # a random sum is off by this many times what each entry is off by, at most
+ROUNDING = 4.0  # a random sum is off by at most this many times what each entry is off by
 
 
 def signature(arrays: Sequence[np.ndarray] | None) -> np.ndarray:
@@ -22,7 +22,7 @@ def signature(arrays: Sequence[np.ndarray] | None) -> np.ndarray:
 
 def _signature(array: np.ndarray) -> list[float]:
     if array.ndim > MOST_AXES or array.size > MOST_NUMBERS:
-        raise ValueError(f"An array of shape {array.shape} is no answer to any question.")
+        raise ValueError(f"An array of shape {array.shape} does not answer any question.")
     shape = [*array.shape, *[-1] * (MOST_AXES - array.ndim)]
     # What is not finite becomes a number that no answer contains.
     values = np.nan_to_num(array.astype(float).ravel(), nan=7e3, posinf=8e3, neginf=-9e3)

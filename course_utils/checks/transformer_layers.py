@@ -23,7 +23,7 @@ NORMS_AND_SUMS = (
     ),
     Misconception(
         "always-norm-first",
-        "The norm always comes before the sublayer, whatever norm_first says.",
+        "The norm always comes before the sublayer, whatever norm_first is.",
         "With norm_first=False it comes after the sum.",
     ),
     Misconception(
@@ -49,7 +49,7 @@ DIRECT_PATH = (
         "norm1(x + attention(x)), not x + norm1(attention(x)).",
     ),
 )
-# Of each of these an answer can make one mistake at most.
+# An answer can make at most one mistake from each of these.
 NORM_CHOICES = (
     ("norm-first-ignored", "always-norm-first", "norm-first-exchanged"),
     ("no-norms", "one-norm-for-all"),

@@ -165,7 +165,7 @@ def _rows(numbers: list[int]) -> str:
 def reading(
     expected: np.ndarray, got: np.ndarray, sums_to_one: bool, may_be_rounded: bool = True
 ) -> str:
-    """What can be seen in one array by itself: transposed, rounded, or rows that sum to no one."""
+    """What one array shows by itself: it is transposed or rounded, or its rows do not sum to one."""
     if (
         got.ndim == 2
         and got.shape == expected.T.shape
@@ -219,7 +219,7 @@ def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows, expected: dic
     told = " and ".join(f"`{n}`" for n in mine)
     if all(_apart(expected[n], array) <= practice.TOLERANCE for n, array in mine.items()):
         return f"It does follow from {told} as you typed it: keep more digits on the way."
-    return f"It does follow from your {told}: mend {'that' if len(mine) == 1 else 'those'} first."
+    return f"It does follow from your {told}: correct {'that' if len(mine) == 1 else 'those'} first."
 
 
 def label_of(e: Evidence) -> str:
@@ -247,8 +247,8 @@ def typed(e: Evidence, name: str) -> np.ndarray:
 def right(e: Evidence, question: str) -> dict[str, np.ndarray]:
     """The right arrays, and those of the near misses where the judge has them.
 
-    A student's copy has stored arrays for the course's numbers only; for numbers of one's own
-    it works the question out, and names no near miss.
+    A student's copy has stored arrays for the course's numbers only. For a student's own numbers
+    it computes the answer, and names no near miss.
     """
     try:
         return e.expected(label_of(e))
@@ -365,13 +365,13 @@ def _other_numbers(question, names, tolerance) -> tuple[Misconception, Misconcep
     return (
         Misconception(
             "numbers-of-another-id",
-            "These answers belong to the numbers of another student id than yours.",
+            "These answers belong to the numbers of a student id other than yours.",
             "Set student_id to the id your instructor has for you, and solve those numbers.",
             other_id,
         ),
         Misconception(
             "course-numbers",
-            "These are the answers to the course's numbers; you have numbers of your own.",
+            "These are the answers to the course's numbers, but you have your own.",
             "Set student_id in its cell, run the notebook again, and solve what it shows.",
             course_numbers,
         ),

@@ -17,7 +17,7 @@ def _softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def _without(index):
-    """The softmax over all positions but one; with a single position nobody can tell."""
+    """The softmax over all positions but one; with a single position there is no difference."""
 
     def weights(scores):
         if scores.shape[-1] == 1:

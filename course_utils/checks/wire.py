@@ -83,7 +83,7 @@ def _reply(item) -> Reply:
     arrays = _as(dict, item["arrays"])
     notes = _as(dict, item["notes"])
     if not all(isinstance(a, np.ndarray) for a in arrays.values()):
-        raise BadFrame("A reply names an array that is none.")
+        raise BadFrame("A reply names something that is not an array.")
     if not all(isinstance(n, str) for n in [*notes.values(), item["error"]]):
         raise BadFrame("A reply has a note that is not text.")
     return Reply(item["status"], arrays, notes, item["error"])

@@ -57,7 +57,7 @@ def make_batch(examples: Sequence[Example], pad_sources: bool = False) -> Batch:
     lengths = {len(example.source) for example in examples}
     if len(lengths) != 1 and not pad_sources:
         raise ValueError(
-            f"All sources of a batch must have one length, but these have {sorted(lengths)}."
+            f"All sources of a batch must have the same length, but these have {sorted(lengths)}."
         )
     return Batch(
         pad(example.source for example in examples),
@@ -81,7 +81,7 @@ def length_batches(
     """Batches of up to `size` pairs with equal source lengths, so that attention needs no mask.
 
     The targets have similar lengths. With a seed, pairs and batches are shuffled, as training
-    needs it; without one, the order is always the same.
+    requires; without one, the order is always the same.
     """
     rng = random.Random(seed) if seed is not None else None
     chunks = []

@@ -635,9 +635,9 @@ class Speaker:
     def clause(
         self, subject: NounPhrase | None = None, forms: tuple[str, ...] = ANY_FORM
     ) -> Clause:
-        """What happens: a verb with all it needs."""
+        """What happens: a verb with everything it needs."""
         kinds = (subject.noun.kind,) if subject else BEINGS
-        # First how many objects, then which verb, so that no group drowns the others.
+        # First how many objects, then which verb, so that no group crowds out the others.
         groups: dict[tuple[bool, bool, bool], list[Verb]] = {}
         for verb in (verb for verb in VERBS if set(kinds) & set(verb.subjects)):
             groups.setdefault(

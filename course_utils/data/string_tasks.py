@@ -84,7 +84,7 @@ class Task:
         lengths = {len(text) for text, _ in pairs}
         if len(lengths) > 1:
             raise ValueError(
-                f"All texts of a batch must have one length, but these have {sorted(lengths)}."
+                f"All texts of a batch must have the same length, but these have {sorted(lengths)}."
             )
         number = {token: place for place, token in enumerate(self.tokens)}
         source = [

@@ -17,7 +17,7 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"
 
 
 def clean(text: str) -> str:
-    """The same text with one form for each accent, quote mark and space."""
+    """The same text with a single form for each accent, quotation mark and space."""
     return " ".join(unicodedata.normalize("NFC", text).translate(_QUOTES).split())
 
 

@@ -13,7 +13,7 @@ MASKS = ("none", "causal", "custom")
 SMALLEST_SIZE, LARGEST_SIZE = 2, 8
 COOLEST, HOTTEST = 0.01, 100.0
 
-# The shape of each matrix, in the names of the sizes. "heads" says which head it belongs to.
+# The shape of each matrix, as names of sizes. "heads" is the head that it belongs to.
 _SHAPES = {
     "X": ("tokens", "input"),
     "W_Q": ("input", "key"),
@@ -149,7 +149,7 @@ def make_setup(
     seen=None,
     **matrices,
 ) -> Setup:
-    """A setup from lists or arrays, or ValueError with a sentence that says what does not fit."""
+    """A setup from lists or arrays, or ValueError with a sentence on what does not fit."""
     given = {name: value for name, value in matrices.items() if value is not None}
     arrays = {name: _array(name, given[name]) for name in _names_for(given)}
     _check_sizes(arrays)
@@ -261,7 +261,7 @@ class AttentionState:
         return CHALLENGES[self.setup.challenge] if self.setup.challenge else None
 
     def may_edit(self, what: str) -> bool:
-        """False for what the challenge at hand keeps as it is."""
+        """False for whatever the current challenge keeps fixed."""
         return self.challenge is None or what in self.challenge.may_edit
 
     def _go(self, what: str, setup: Setup) -> None:

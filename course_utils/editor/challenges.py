@@ -210,7 +210,7 @@ CHALLENGES = {challenge.name: challenge for challenge in _ALL}
 
 
 def challenge_setup(name: str, **answer) -> Setup:
-    """A challenge as it starts, with an answer put in; what the answer leaves out stays."""
+    """A challenge as it starts, with an answer filled in; what the answer leaves out stays."""
     if name not in CHALLENGES:
         raise ValueError(f"There is no challenge {name!r}. Choose one of {', '.join(CHALLENGES)}.")
     challenge = CHALLENGES[name]

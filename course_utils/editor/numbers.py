@@ -8,11 +8,11 @@ LARGEST = 1e6
 
 
 class BadNumber(ValueError):
-    """What was typed can't be used; the message says why, for the student."""
+    """What was typed can't be used; the message tells the student why."""
 
 
 def parse_number(text: str, smallest: float = -LARGEST, largest: float = LARGEST) -> float:
-    """The number that was typed, or BadNumber with a sentence that says what is wrong."""
+    """The number that was typed, or BadNumber with a sentence on what is wrong."""
     typed = text.strip().replace("−", "-")
     example = "-1.5" if smallest <= -1.5 else "1.5"  # one that would be taken
     if not typed:

@@ -90,7 +90,7 @@ PRESETS = {
 
 
 def preset(name: str) -> Setup:
-    """The setup of that name, or ValueError with the names there are."""
+    """The setup of that name, or ValueError with the names that exist."""
     if name not in PRESETS:
         raise ValueError(f"There is no preset {name!r}. Choose one of {', '.join(PRESETS)}.")
     return replace(PRESETS[name].make(), origin=name)

@@ -152,7 +152,7 @@ def round_numbers(low: float, high: float, *, inside: bool = False, most: int = 
 
 def _ticks_inside(values: Sequence[float]) -> list[float]:
     ticks = round_numbers(min(values), max(values), inside=True)
-    # There is no epoch 1.5: between whole numbers only whole ones are named.
+    # There is no epoch 1.5: an axis of whole numbers has only whole ticks.
     whole = all(float(value).is_integer() for value in values)
     return [tick for tick in ticks if not whole or float(tick).is_integer()]
 

@@ -36,7 +36,7 @@ def plain_sum(keys: Tensor, values: Tensor) -> Tensor:
 
 
 def delta_rule(keys: Tensor, values: Tensor, passes: int = 1) -> Tensor:
-    """Each pair corrects what the matrix says so far: M <- M + (v - M k) k^T."""
+    """Each pair corrects what the matrix returns so far: M <- M + (v - M k) k^T."""
     matrix = torch.zeros(*keys.shape[:-2], values.shape[-1], keys.shape[-1], dtype=keys.dtype)
     for _ in range(passes):
         for n in range(keys.shape[-2]):
@@ -57,7 +57,7 @@ def attention(keys: Tensor, values: Tensor) -> Tensor:
 
 
 def values_only(keys: Tensor, values: Tensor) -> Tensor:
-    """The mean of all values: the best answer for one who does not look at the keys."""
+    """The mean of all values: the best answer without looking at the keys."""
     return values.mean(-2, keepdim=True).expand_as(values)
 
 

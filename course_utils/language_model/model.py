@@ -69,7 +69,7 @@ class LanguageModel(nn.Module):
     def forward(self, joined: Tensor, prefix: int = 0, from_position: int = 0) -> Tensor:
         """joined [B, L] -> logits of the next target word [B, L - from_position, V].
 
-        The first `prefix` words see each other in both directions; all else is causal.
+        The first `prefix` words see each other in both directions; everything else is causal.
         """
         mask = joined_mask(joined.shape[1], prefix).to(joined.device)
         x = self.embed(joined)

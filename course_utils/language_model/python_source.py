@@ -29,7 +29,7 @@ HELD_OUT = (
 
 @dataclass(frozen=True)
 class Texts:
-    """What a model learns from, what it is measured on, and a sentence that says what they are."""
+    """What a model learns from, what it is measured on, and a sentence that describes both."""
 
     train: bytes
     held_out: bytes
@@ -37,7 +37,7 @@ class Texts:
 
 
 def standard_library(library: str | Path | None = None) -> Texts:
-    """The modules of the standard library; of PyTorch where their source is not on this machine."""
+    """The modules of the standard library, or PyTorch's if their source is not on this machine."""
     library = Path(library or sysconfig.get_path("stdlib"))
     found = dict(_modules(library))
     if set(HELD_OUT) <= set(found):

@@ -115,4 +115,4 @@ def make_layer(kind: str, d_model: int = 64, num_heads: int = 4) -> Any:
 def run_layer(layer: nn.Module, x: Tensor) -> Tensor:
     """x [B, L, D] through a layer in which no position sees a later one."""
     mask = joined_mask(x.shape[1]).to(x.device)
-    return layer(x, src_mask=~mask, is_causal=True)  # torch wants True where it is not allowed
+    return layer(x, src_mask=~mask, is_causal=True)  # torch: True where not allowed

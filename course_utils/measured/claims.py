@@ -1,8 +1,8 @@
-"""The register of measured claims: what a notebook says, which table it comes from, who doubted it.
+"""The register of measured claims: what a notebook claims, from which table, and who doubted it.
 
 A claim is a sentence with placeholders, such as {half}. Each placeholder names a column of the
-claim's table and the rows that count, so no figure is written by hand. A figure may name a table
-(`data`) or seeds (`seeds`) of its own, where they are not those of its claim.
+claim's table and the rows that count, so no figure is written by hand. A figure may name its own
+table (`data`) or seeds (`seeds`) if they differ from those of its claim.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Claim:
         return "; ".join([_table_and_seeds(self.data, self.seeds), *others])
 
     def values(self) -> dict[str, str]:
-        """All figures as text, each with its range where the runs differ."""
+        """All figures as text, each with its range if the runs differ."""
         return {name: self.value(name) for name in self.figures}
 
     def value(self, name: str, form: str = "both") -> str:

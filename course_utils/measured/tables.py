@@ -26,7 +26,7 @@ def read_table(path: Path, kind: type[Row]) -> list[Row]:
 
 
 def write_table(path: Path, rows: Sequence[Any], command: str) -> None:
-    """Write dataclasses of one kind, through a temporary file: a run cut off loses nothing."""
+    """Write dataclasses of one kind through a temporary file, so an interruption loses nothing."""
     temporary = path.with_suffix(".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     with temporary.open("w", newline="", encoding="utf-8") as file:
@@ -47,7 +47,7 @@ def measure_missing(
 ) -> list[Row]:
     """Run `measure(**setting)` for each setting that the table does not hold yet.
 
-    A setting is the fields of a row that are chosen, the others are measured. The table is
+    A setting holds the fields of a row that are chosen; the others are measured. The table is
     written after every run, so a benchmark can be stopped and started at any time.
     """
     rows = read_table(path, kind)
@@ -56,7 +56,7 @@ def measure_missing(
         return any(all(getattr(r, k) == v for k, v in setting.items()) for r in rows)
 
     missing = [setting for setting in settings if not is_there(setting)]
-    print(f"{path.name}: {len(rows)} runs are there, {len(missing)} to go", flush=True)
+    print(f"{path.name}: {len(rows)} runs done, {len(missing)} to go", flush=True)
     for setting in missing:
         rows.append(measure(**setting))
         write_table(path, rows, command)

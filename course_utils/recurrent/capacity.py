@@ -44,7 +44,7 @@ def bound(bits_per_symbol: float, alphabet: int = ALPHABET) -> float:
 def keep_the_first(bits: int, length: int, alphabet: int = ALPHABET) -> float:
     """The share right with the plainest code: pass on the first symbols whole, guess the rest.
 
-    Bits left over tell in which part of the alphabet the next symbol is.
+    The bits left over show in which part of the alphabet the next symbol is.
     """
     whole, left = divmod(bits, math.log2(alphabet))
     if whole >= length:

@@ -34,8 +34,8 @@ class Seq2Seq(nn.Module):
     hidden           D, the size of the states
     cell             "rnn", "gru" or "lstm"
     attention        None, or attention(query [B, T, D], states [B, S, D]) -> (what, [B, T, S])
-    attention_gives  "context": what is c_t, and the readout reads c_t beside s_t;
-                     "hidden": what already joins both, and the readout reads it alone
+    attention_gives  "context": the result is c_t, and the readout reads c_t and s_t;
+                     "hidden": the result already joins both, and the readout reads it alone
     positions        None, or a table [longest, d] whose row t goes with source step t
     position_mode    "append" the row to the token's embedding, or "add" it (then d is `embed`)
     encoder          "recurrent"; or without recurrence (then the bottleneck is zero):
@@ -88,7 +88,7 @@ class Seq2Seq(nn.Module):
         elif encoder == "stepwise":
             self.encoder = nn.Linear(encoder_input, hidden)
         else:
-            # Half of a state tells where, the other half tells what; queries ask only where.
+            # Half of a state encodes where, the other half what; queries ask only where.
             self.where = nn.Linear(place_size, hidden // 2)
             self.what = nn.Linear(embed, hidden - hidden // 2)
             asks_where = torch.arange(hidden) < hidden // 2
@@ -200,7 +200,7 @@ def sequence_loss(model: Seq2Seq, batch: Batch) -> tuple[Tensor, int]:
 def evaluate(model: Seq2Seq, batches: Iterable[Batch]) -> dict[str, float]:
     """Loss with teacher forcing, then what greedy decoding gets right, as shares from 0 to 1.
 
-    characters  tokens right at their place, the end among them
+    characters  tokens right at their position, including the end
     exact       sequences without any mistake
     """
     was_training = model.training
@@ -225,7 +225,7 @@ def evaluate(model: Seq2Seq, batches: Iterable[Batch]) -> dict[str, float]:
 
 
 def answer(model: Seq2Seq, task: Task, line: str) -> tuple[str, Tensor | None]:
-    """What the model makes of one line, and its attention weights [T, S] (None without any)."""
+    """What the model writes for one line, and its attention weights [T, S] (None if it has none)."""
     batch = task.batch([line])
     device = next(model.parameters()).device
     steps = len(task.read(line)[0]) + 1  # no task here makes a text longer; one step for the end

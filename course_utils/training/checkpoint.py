@@ -1,4 +1,4 @@
-"""One file per run, so that a run that was cut off can continue where it stopped."""
+"""One file per run, so that an interrupted run can continue where it stopped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Checkpoint:
             torch.save({"run": history.state, "fingerprint": self.fingerprint}, temporary)
             os.replace(temporary, self.path)
         except (OSError, RuntimeError) as problem:
-            self.writable = False  # say so once, then train on without one
+            self.writable = False  # report it once, then train on without one
             self._say(True, f"No checkpoint could be written to {self.path}: {problem}.")
 
     @staticmethod

@@ -122,7 +122,7 @@ def figures(record: dict[str, float]) -> str:
 
 
 def closing_note(history: History, is_saved: bool = False) -> str:
-    """What is written under the curve of a run that has ended; a saved one continues by itself."""
+    """The text under the curve of a run that has ended; a saved run continues by itself."""
     note = str(history)
     if history.stopped == "interrupted" and history.records:
         note += " The model has the best parameters so far."

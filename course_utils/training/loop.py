@@ -61,7 +61,7 @@ def fit(
     schedule(step)      a factor for the learning rate; `step` counts from 1
     patience            stop after this many epochs without a better loss
     average             validate and keep the mean of the parameters over about this many last steps
-    checkpoint          a name or a path: a run that was cut off continues from there
+    checkpoint          a name or a path: an interrupted run continues from there
     resume              the History of an interrupted run, to continue where it stopped
     max_seconds         stop after this time; the current epoch is closed and counted
     pause_after         begin no new epoch after this many seconds

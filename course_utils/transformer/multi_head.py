@@ -35,7 +35,7 @@ class MultiHeadAttention(nn.MultiheadAttention):
             return self.output_alone(query, key, value, mask), None
         forbidden = None if mask is None else ~mask
         if forbidden is not None and forbidden.dim() == 3:
-            # torch wants one mask for each sequence and head.
+            # torch expects one mask for each sequence and head.
             forbidden = forbidden.expand(B, T, S).repeat_interleave(self.num_heads, dim=0)
         return super().forward(
             query,

@@ -61,8 +61,8 @@ class Result:
         )
 
 
-# Mean BLEU over three runs in the sample answer of the course that the task comes from, and the BLEU
-# of a student's published report.
+# Mean BLEU over three runs in the sample answer of the course from which the task comes, and the
+# BLEU in a student's published report.
 DOCUMENT = {"Dummy": 28.27, "MeanPool": 29.60, "scaled dot-product": 31.50}
 OTHER_REPORT = {"Dummy": 16.3, "MeanPool": 18.6, "scaled dot-product": 34.6}
 MECHANISMS = tuple(DOCUMENT)

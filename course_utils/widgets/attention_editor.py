@@ -65,7 +65,7 @@ class AttentionEditor(View):
         return self.state.result()
 
     def challenge_result(self) -> ChallengeResult | None:
-        """Distance, tolerance and answer of the challenge at hand; None without one."""
+        """Distance, tolerance and answer of the current challenge; None without one."""
         challenge = self.state.challenge
         return challenge.judge(self.state.setup) if challenge else None
 
@@ -113,7 +113,7 @@ class AttentionEditor(View):
         )
 
     def _make_starts(self) -> None:
-        """Where to start from, and the way through what was done."""
+        """Where to start, and the steps back and forward through the edits."""
         presets = [("your own", ""), *((p.label, name) for name, p in PRESETS.items())]
         challenges = [("none", ""), *((c.title, name) for name, c in CHALLENGES.items())]
         self._preset = menu("Start from", presets, "300px")
@@ -132,7 +132,7 @@ class AttentionEditor(View):
         self._copy.observe(lambda _: self._refresh(), "value")
 
     def _make_choices(self) -> None:
-        """What decides the numbers, apart from the matrices."""
+        """The choices that decide the numbers, apart from the matrices."""
         sources = [("X, W_Q, W_K, W_V", False), ("Q, K, V directly", True)]
         self._source = menu("Edit", sources, "220px")
         self._scale = tick("divide by √d", "120px")
@@ -167,7 +167,7 @@ class AttentionEditor(View):
             self._sizes[size] = choice
 
     def _make_texts(self) -> None:
-        """What the editor has to say: a message, its code, the lines for the answer."""
+        """What the editor prints: a message, its code, the lines for the answer."""
         self._message = widgets.HTML()
         self._code = widgets.Textarea(
             description="Code",
@@ -224,7 +224,7 @@ class AttentionEditor(View):
         try:
             act(typed)
         except BadNumber as problem:
-            # The picture and every other number stay; only the field says what is wrong.
+            # The picture and every other number stay; only the field shows what is wrong.
             self._wrong[label] = f"{label} {problem}"
             box.add_class("cw-wrong")
             self._say()
@@ -248,7 +248,7 @@ class AttentionEditor(View):
             self._message.value = value
 
     def _refresh(self, message: str = "") -> None:
-        """Bring every control and the picture to what the state says."""
+        """Update every control and the picture to the state."""
         state, setup = self.state, self.state.setup
         with self._without_echo():
             # Colab's ipywidgets shows None as an empty menu, so "" means no challenge.
@@ -336,7 +336,7 @@ class AttentionEditor(View):
     def _fit_fields(self, name: str, longest: int, columns: int) -> None:
         """Make the fields of a matrix wide enough for its longest number.
 
-        Only layouts change: fields that were made anew would lose the keyboard's focus.
+        Only layouts change: new fields would lose the keyboard's focus.
         """
         width = max(_NARROWEST_CELL, 14 + 8 * longest)
         self._cell_layouts[name].width = f"{width}px"

@@ -197,7 +197,7 @@ def attention_map(
     title: str = "",
     head: int = 0,
 ) -> AttentionMap:
-    """Show weights [target, source] or [heads, target, source] with the tokens beside them.
+    """Show weights [target, source] or [heads, target, source] next to the tokens.
 
     weights may be a tensor, an array or lists. head: which one to start with; -1 is the mean of
     all heads, -2 shows all side by side.

@@ -10,8 +10,8 @@ from course_utils.figures.picture import Picture
 
 from .view import Explorer, button, menu, tick
 
-_COLUMNS = 7  # as many steps fit beside each other
-_MANY = 12  # entries in one step: from here on what was dropped is left out at first
+_COLUMNS = 7  # this many steps fit side by side
+_MANY = 12  # with more entries in one step, dropped ones are left out at first
 _WIDE, _HIGH, _BOX = 132, 44, 112  # from step to step, from row to row, and the width of a box
 
 

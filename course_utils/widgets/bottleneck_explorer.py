@@ -13,7 +13,7 @@ from .view import Explorer, menu, tick
 
 ALL = 0
 ONE_MESSAGE, ATTENTION = "one message", "attention"
-PER_SYMBOL = 8  # the bits of a message for each symbol that are drawn with attention
+PER_SYMBOL = 8  # with attention, the runs with this many bits per symbol are drawn
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ BASES = (10, 100, 1000, 10000)
 
 @dataclass(frozen=True)
 class PositionState:
-    """Which positions are drawn, and which of them is selected."""
+    """The positions that are drawn, and the one that is selected."""
 
     size: int = 16
     length: int = 32

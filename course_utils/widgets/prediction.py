@@ -1,6 +1,6 @@
-"""Predict, then run: a guess that is kept while an experiment runs, and shown beside its result.
+"""Predict, then run: a guess that is kept while an experiment runs, and shown next to its result.
 
-Never graded, never sent anywhere: a guess makes the reader of a result notice what surprises.
+Never graded, never sent anywhere: a guess makes readers notice what surprises them in the result.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _kept: dict[str, "Prediction"] = {}
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question with choices, or one that asks for a number; what was guessed, what came out."""
+    """A question with choices, or one that asks for a number; the guess and the result."""
 
     question: str
     options: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ def prediction_picture(state: Prediction) -> Picture:
 
 
 class PredictionView(Explorer):
-    """A question to guess at; `reveal` shows the result beside the guess."""
+    """A question to guess at; `reveal` shows the result next to the guess."""
 
     title = "Predict, then run"
 
@@ -96,7 +96,7 @@ class PredictionView(Explorer):
         super().show(state)
 
     def reveal(self, result) -> Picture:
-        """The guess beside the result, which is one of the choices or a number."""
+        """The guess next to the result, which is one of the choices or a number."""
         told = str(result) if self.state.options else exact(float(result))
         if self.state.options and told not in self.state.options:
             known = ", ".join(self.state.options)

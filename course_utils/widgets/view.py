@@ -48,7 +48,7 @@ def button(label: str, width: str) -> widgets.Button:
 
 
 def wrapped(children) -> widgets.Box:
-    """Controls in a row that breaks where the page is narrow."""
+    """Controls in a row that wraps on a narrow page."""
     return widgets.Box(
         children,
         layout=widgets.Layout(
@@ -72,7 +72,7 @@ class View:
     def _draw(self, picture: Picture, controls: str = "") -> None:
         """Show a new picture, live and in the notebook.
 
-        controls is what the live controls show anyway, so that only the kept picture needs it.
+        controls is what the live controls show anyway, so only the kept picture needs it.
         """
         self.kept = Picture(controls + picture.html, picture.words)
         self.picture.value = (

@@ -133,7 +133,7 @@ MISTAKES = {
     "batch first": (single_query(BATCH_FIRST), "Your code runs with the axis B first."),
     "arguments swapped": (
         single_query(EXCHANGED),
-        "Your code runs if `hidden` and `encoder_outputs` trade places.",
+        "Your code runs if `hidden` and `encoder_outputs` are swapped.",
     ),
     "a layer for another size": (
         single_query(TURNED, "enc_hid_dim"),
@@ -150,7 +150,7 @@ MISTAKES = {
     ),
     "memory asks": (
         decoder_layer("memory, y, y, memory_mask"),
-        "Query and memory are exchanged in a call of attention",
+        "Query and memory are swapped in a call of attention",
     ),
     "the other mask": (
         decoder_layer("y, memory, memory, self_mask"),
@@ -160,7 +160,7 @@ MISTAKES = {
         decoder_layer("y, memory, memory, mask=self_mask"),
         "A mask [T, T] reaches an attention that needs [T, S]",
     ),
-    "no transpose": (dot_prod("states"), "In a product [B, T, D] meets [B, S, D]: with one of"),
+    "no transpose": (dot_prod("states"), "In a product, [B, T, D] meets [B, S, D]. It runs with"),
     "all axes turned": (
         dot_prod("states.T"),
         "Your code runs for one sentence, without the axis B",
@@ -171,7 +171,7 @@ MISTAKES = {
     ),
     "weights first": (
         self_attention("W_Q @ X, W_K @ X, W_V @ X"),
-        "In a product [D, d] comes before [L, D]: the other way round it runs.",
+        "In a product, [D, d] comes before [L, D]. It runs the other way round.",
     ),
     "one size for another": (
         self_attention("X @ W_Q, X @ W_K, (X @ W_V)[: W_Q.shape[1]]"),

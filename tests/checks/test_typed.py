@@ -41,7 +41,7 @@ def messages(exercise: str, name: str) -> dict[str, str]:
             "self-attention-numbers",
             "wrong_does_not_sum",
             "Z",
-            "follow from your `P`: mend that first",
+            "follow from your `P`: correct that first",
         ),
         ("self-attention-numbers", "wrong_map_transposed", "P", "It is transposed"),
         ("self-attention-numbers", "wrong_first_row_only", "P", "row 1 is right so far."),
@@ -82,7 +82,7 @@ ONE_VECTOR = "scores = {}\nprobabilities = [...] * 4\noutput = [...] * 3"
         (
             "P[1] = [0.5, 0.1, 0.4, 0]\nZ[1] = [-2.025, -5.85]",
             "Z",
-            "It does follow from your `P`: mend that first.",
+            "It does follow from your `P`: correct that first.",
         ),
         ("P[:2] = [[0, 0.597, 0.015, 0], [0, 0.001, 0, 0.002]]", "P", "It is transposed"),
         ("Q[1] = [1.25, ...]", "Q", "`Q`: row 1 is right so far. Fill in 1 more row."),

@@ -94,7 +94,7 @@ def test_dates_are_read_in_the_classs_own_time_zone(tmp_path):
         ("[due]\n03_attention = 2027-03-05", "Write 2027-03-05T23:59:00"),
         ('[due]\n03_attention = "Friday"', "Write a date and a time"),
         ("[due]\n03_attention = 2027-03-05T18:00:00", "without a time zone"),
-        ('timezone = "Berlin"', "no time zone"),
+        ('timezone = "Berlin"', "not a time zone"),
         ('notebooks = ["03_attention"]\n[due]\n04_translation = 2027-03-05T18:00:00Z', "no such"),
         ("[late]\nshare_a_day = 10", "between 0 and 1"),
         ("[late]\nfree_days = 0.5", "a whole number"),

@@ -116,7 +116,7 @@ def test_a_challenge_is_solved_and_its_line_handed_in_with_the_keyboard(page, sc
     said = verdict(page, "editor-challenges")
     answer.screenshot(path=screenshots / "01_challenge_answer.png")
     cell(page, 'check("editor-challenges")').screenshot(path=screenshots / "01_challenge_check.png")
-    assert "0.25 of 2 points" in said and '["average-two"] is not there yet' in said
+    assert "0.25 of 2 points" in said and '["average-two"] is missing' in said
 
 
 def test_a_wrong_answer_is_named_and_a_right_one_gets_its_points(page, screenshots):

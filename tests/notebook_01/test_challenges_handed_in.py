@@ -125,7 +125,7 @@ def test_each_challenge_counts_by_itself():
     assert handed_in(look_back=None).points == 1.75
     found = verdict(EXERCISE, {"challenge_answers": {"half-weight": {"temperature": 2.38}}})
     assert found.points == 0.25
-    assert message(found, "copy-one") == '`challenge_answers["copy-one"]` is not there yet.'
+    assert message(found, "copy-one") == '`challenge_answers["copy-one"]` is missing.'
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_what_does_not_count_is_not_in_the_points_to_set(tmp_path):
 @pytest.mark.parametrize(
     ("text", "assignment", "sentence"),
     [
-        ("own_numbers = true\n", "01_pen_and_paper", "does not tell whose numbers"),
+        ("own_numbers = true\n", "01_pen_and_paper", "does not report whose numbers"),
         ('notebooks = ["00_start_here"]\n', ASSIGNMENT, f"does not use {ASSIGNMENT}"),
         ('notebooks = ["nothing"]\n', ASSIGNMENT, "there is no such notebook"),
     ],

@@ -60,7 +60,7 @@ def _ask(label: str, rng: np.random.Generator) -> Ask:
 
 
 def _with_an_early_end(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The best sequence goes on where one has just ended, along the second best prefix."""
+    """The best sequence continues along the second-best prefix where another has just ended."""
     words: int = table.shape[1]
     first, second, third = (int(word) for word in rng.permutation(np.arange(2, words))[:3])
     likely = {  # after these prefixes, these words: the rest share what is left
@@ -104,10 +104,10 @@ def every_sequence(words: int, max_length: int, prefix=(START,)):
 
 @cache
 def places_in_table(rows: int, words: int, max_length: int) -> tuple:
-    """Every sequence, its length, and where in a table [rows, words] its words stand.
+    """Every sequence, its length, and where its words are in a table [rows, words].
 
     These are the same for all tables, and drawing one that tells answers apart tries hundreds.
-    Places after the end of a sequence point behind the table, where a zero stands.
+    Places after the end of a sequence point past the table, where there is a zero.
     """
     sequences = list(every_sequence(words, max_length))
     places = np.full((len(sequences), max_length), rows * words)
@@ -406,7 +406,7 @@ exercise = Check(
             "a narrow beam keeps the best prefixes", 1.25, narrow_beam_matches, needs=(WHOLE,)
         ),
         Property(
-            "step is asked once a step, about the whole beam",
+            "step is called once per step, with the whole beam",
             0,  # counted beside the student's code, where it could be made up
             prefixes_are_asked_together,
             needs=(BEST,),

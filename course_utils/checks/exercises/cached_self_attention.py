@@ -109,7 +109,7 @@ CAUSAL = (
 
 
 def scene_matches(label: str, message: str, hint: str) -> Callable[[Evidence], None]:
-    """Says `message` of a call that differs; in the first of several, nothing has happened yet."""
+    """Report `message` for a call that differs; before the first of several nothing has happened."""
 
     def holds(e: Evidence) -> None:
         expected = e.expected(label)

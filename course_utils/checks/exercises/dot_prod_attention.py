@@ -256,7 +256,7 @@ def gradients_right(e: Evidence) -> None:
 
 
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """Where the gradients at query and states must stand, by the chain rule, in loops."""
+    """What the gradients at query and states must be, by the chain rule, in loops."""
     query, states = e.args("main")
     flow_out, flow_weights = e.options("main")["upstream"]
     solution, weights = fit(e, "main")
@@ -312,7 +312,7 @@ CONTEXT_AND_QUERY = "right"
 
 
 def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
-    """Output and weights, where they are if these mistakes were made."""
+    """Output and weights as they are if these mistakes were made."""
     found = returned(e, label)
     if found is None:
         raise Wrong("It raised an error.")
@@ -377,11 +377,11 @@ def forms_of_features(features, output, again, steepest: float) -> set[str]:
 
 
 def forms_of_map(features: np.ndarray, solution: np.ndarray, again) -> set[str]:
-    """What one affine map of [c_t; s_t], and that of other parameters, say of the output."""
+    """What an affine map of [c_t; s_t], and that of other parameters, reveals about the output."""
     D = features.shape[-1] // 2
     rows = features.reshape(-1, 2 * D)
     context, query = solution[:D], solution[D : 2 * D]
-    # Where contexts do not vary in every direction, the map of them is not known.
+    # If contexts do not vary in every direction, their map is not known.
     if np.linalg.matrix_rank(rows - rows.mean(axis=0), tol=1e-6) < 2 * D:
         return {CONTEXT_AND_QUERY, "context-left-out"} if np.abs(query).max() > 1e-6 else set()
     if again is not None and not differ(solution, again, 1e-6):

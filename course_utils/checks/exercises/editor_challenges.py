@@ -1,7 +1,7 @@
-"""editor-challenges: what was found in the attention editor, each distance measured anew.
+"""editor-challenges: what was found in the attention editor, with each distance measured again.
 
 The answers are plain numbers. What the editor reported about them does not count: attention is
-worked out here without it, and any numbers that reach a goal are right.
+computed here without it, and any numbers that reach a goal are right.
 """
 
 from collections.abc import Callable, Iterator
@@ -197,7 +197,7 @@ def reached(name: str):
 
 
 def missed(e: Evidence, *names: str) -> Iterator[tuple[str, Answer]]:
-    """The answers that are there and do not reach their goal."""
+    """The answers that were given but do not reach their goal."""
     for name in names or CHALLENGES:
         try:
             answer = answer_of(e, name)
@@ -231,7 +231,7 @@ def in_another_row(e: Evidence) -> bool:
 
 
 def another_value(e: Evidence) -> bool:
-    """Every row that was asked for is one of the values, only not the right one."""
+    """Every row that was asked for is one of the values, but not the right one."""
     for name, answer in missed(e, "copy-one", "copy-everywhere"):
         output = all_rows(name, answer)[1][list(wanted_rows(name))]
         if any(np.abs(output - value).max() <= limit(name) for value in fixed(name)["V"]):

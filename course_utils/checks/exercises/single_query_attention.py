@@ -225,7 +225,7 @@ def gradients_right(e: Evidence) -> None:
 
 
 def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """Where the gradients at hidden and encoder_outputs must stand, by the chain rule."""
+    """What the gradients at hidden and encoder_outputs must be, by the chain rule."""
     hidden, states = e.args("main")
     flow_out, flow_alpha = e.options("main")["upstream"]
     form, (_, alpha) = fit(e, "main"), read(e, "main")
@@ -255,7 +255,7 @@ RULES = tuple(name for name in variants.RULES if "queries" not in name and "ever
 
 
 def arrays_of(e: Evidence, label: str, mistakes: Mistakes) -> tuple[np.ndarray, np.ndarray]:
-    """attended_val and alpha, where they are if these mistakes were made."""
+    """attended_val and alpha as they are if these mistakes were made."""
     found = returned(e, label)
     if found is None:
         raise Wrong("It raised an error.")

@@ -1,4 +1,4 @@
-"""two_head_queries: two queries whose outputs average well though the keys are noisy."""
+"""two_head_queries: two queries whose outputs average well even though the keys are noisy."""
 
 import numpy as np
 

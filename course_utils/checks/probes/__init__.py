@@ -1,6 +1,6 @@
 """Probes call a student's object on given inputs and return plain arrays; they judge nothing.
 
-This package, with `wire`, is all of the judge that stands beside a student's code.
+This package and `wire` are the only parts of the judge that run next to a student's code.
 A probe is a module here with `run(namespace, options) -> Reply`.
 """
 
@@ -17,7 +17,7 @@ from course_utils.checks.probes.student_code import Missing, explain, notes_on
 
 
 def answer(request: bytes, namespace: dict) -> bytes:
-    """Put every question of `request` to what `namespace` defines; the replies as one frame."""
+    """Ask what `namespace` defines every question of `request`; returns the replies as one frame."""
     questions = wire.unpack_request(request)
     replies = {}
     for exercise, asks in questions.items():
@@ -27,12 +27,12 @@ def answer(request: bytes, namespace: dict) -> bytes:
 
 
 def cell_failed(exercise: str, problem: BaseException) -> None:
-    """The cell with the answer to `exercise` raised this: told if a name turns out to be missing."""
+    """Note what the answer's cell raised, to be reported if a name turns out to be missing."""
     student_code.remember_failure(exercise, problem)
 
 
 def _ask_all(exercise: str, asks: list[wire.Ask], namespace: dict) -> list[wire.Reply]:
-    """The replies; for the first question that fails, with what would make the answer run."""
+    """The replies; the first that fails also gets what would make the answer run."""
     replies, explained = [], False
     for ask in asks:
         reply = _ask(ask, namespace)
@@ -50,7 +50,7 @@ def _ask_all(exercise: str, asks: list[wire.Ask], namespace: dict) -> list[wire.
 
 
 def _is_crash(ask: wire.Ask, reply: wire.Reply) -> bool:
-    """Questions called "bad ..." ask for an error, and nobody has written `NotImplementedError`."""
+    """Questions called "bad ..." ask for an error; `NotImplementedError` is only the stub's."""
     unwritten = reply.notes.get("raised") == "NotImplementedError"
     return reply.status == "error" and not unwritten and not ask.label.startswith("bad")
 
@@ -69,7 +69,7 @@ def _without_asserts(ask: wire.Ask, namespace: dict, reply: wire.Reply) -> wire.
 
 @contextlib.contextmanager
 def _quietly():
-    """What a student's code prints or warns about is never an error, and would bury the panel."""
+    """Silence what a student's code prints or warns about: it is no error, and hides the panel."""
     with (
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),

@@ -10,14 +10,14 @@ Options (those not given are left out):
     eval     switch the module to evaluation first, as `.eval()` does
     upstream one array for each output: the gradient that flows into it; asks for the
              gradients at every floating-point argument
-    as_numpy give arrays as NumPy arrays and not as tensors
+    as_numpy pass arrays as NumPy arrays, not as tensors
     other    arguments of other sizes: a second module is called with these before `args`
     watch    record the largest product of matrices that reaches an operator
 
 Arrays in the reply: out0, out1, ... of the first call, again0, ... of the second, after0, ...
 the arguments as they are afterwards, grad0, ... the gradients at them, and later0, ... what comes
-after a call with `other` (the note "later_error" if it raises). All in float64 where the student's
-code allows it, else in float32.
+after a call with `other` (the note "later_error" if it raises). All are in float64 if the student's
+code allows it, otherwise in float32.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def run(namespace: dict, options: dict) -> Reply:
     try:
         return _run(namespace, options, torch.float64)
     except RuntimeError as problem:
-        # Code that makes float32 tensors of its own is right too: ask again in float32.
+        # Code that creates float32 tensors itself is right too: ask again in float32.
         if "dtype" not in str(problem) and "scalar type" not in str(problem):
             raise
         return _run(namespace, options, torch.float32)
@@ -152,7 +152,7 @@ def _load_named(module: torch.nn.Module, values: dict) -> None:
         if tuple(state[name].shape) != value.shape:
             raise RuntimeError(
                 f"The parameter {name} should have the shape {list(value.shape)}, "
-                f"and has {list(state[name].shape)}."
+                f"but it has {list(state[name].shape)}."
             )
         state[name].copy_(torch.from_numpy(value))
 

@@ -6,8 +6,8 @@ Options:
     kwargs     named arguments of the call
     table      [R, V] log-probabilities. The row of a prefix is `row_of(prefix, R)`, so it
                depends on every token of it: an answer that looks at the last one alone shows
-    special    rows for prefixes of your own choice: a list of {"prefix": [..], "row": [V]}
-    max_calls  after this many calls `step` raises, so that a search that never ends does
+    special    rows for particular prefixes: a list of {"prefix": [..], "row": [V]}
+    max_calls  after this many calls `step` raises an error, which ends an endless search
 
 `step(prefixes [N, t]) -> [N, V]` is what the student's code is given. Prefixes are a tensor, as a
 model would need them; all of them have one length t.
@@ -42,14 +42,14 @@ class Step:
             raise RuntimeError(f"step was called more than {self.max_calls} times: does it end?")
         if not isinstance(prefixes, torch.Tensor):
             raise TypeError(
-                f"step takes a tensor of prefixes [N, t], and got a {type(prefixes).__name__}. "
-                "torch.tensor(...) makes one of a list."
+                f"step takes a tensor of prefixes [N, t], but it got a {type(prefixes).__name__}. "
+                "torch.tensor(...) turns a list into one."
             )
         given = prefixes
         if given.dim() != 2 or given.shape[1] == 0:
             raise ValueError(
                 "step takes prefixes of the shape [N, t], one row for each sequence, "
-                f"and got the shape {list(given.shape)}."
+                f"but it got the shape {list(given.shape)}."
             )
         rows, words = given.tolist(), self.table.shape[1]
         strange = [n for row in rows for n in row if n != int(n) or not 0 <= n < words]

@@ -9,7 +9,7 @@ Options:
     again    how many calls are made a second time, with a generator of the same seed
 
 Arrays in the reply: tokens [count], again [again], after0, ... the arguments after the first call.
-The note "kind" says what the first call returned.
+The note "kind" describes what the first call returned.
 """
 
 import numpy as np

@@ -15,14 +15,14 @@ def run(namespace: dict, options: dict) -> Reply:
     name = options["name"]
     filled = find(namespace, name)
     if not isinstance(filled, dict):
-        raise Missing(f"`{name}` should be a dict, and is a {type(filled).__name__}.")
+        raise Missing(f"`{name}` should be a dict, but it is a {type(filled).__name__}.")
     if not filled:
         raise Missing(f"`{name}` is empty: paste the lines of what you solved, and run its cell.")
     arrays: dict[str, np.ndarray] = {}
     notes: dict[str, str] = {}
     for entry, parts in options["entries"].items():
         if entry not in filled:
-            notes[entry] = f'`{name}["{entry}"]` is not there yet.'
+            notes[entry] = f'`{name}["{entry}"]` is missing.'
             unknown = [
                 key for key in filled if isinstance(key, str) and key not in options["entries"]
             ]
@@ -41,6 +41,6 @@ def _read(name: str, entry: str, found: dict, parts: list[str], arrays: dict, no
         place = f'`{name}["{entry}"]["{part}"]`'
         array = as_array(found[part]) if part in found else "missing"
         if isinstance(array, str):
-            notes.setdefault(entry, f"{place} should be numbers, and is {array}.")
+            notes.setdefault(entry, f"{place} should be numbers, but it is {array}.")
         else:
             arrays[f"{entry}/{part}"] = array

@@ -5,7 +5,8 @@ Options:
     state    arrays by name: what it is given, as a dict of tensors
 
 Arrays in the reply: out/<name> for each tensor in the dict that came back, after/<name> for each
-that was given and is still there, as it is afterwards. The note `kind` says what came back if it is no dict.
+that was given and is still there, as it is afterwards. The note `kind` describes what came back
+instead of a dict.
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ def run(namespace: dict, options: dict) -> Reply:
     try:
         return _run(namespace, options, torch.float64)
     except RuntimeError as problem:
-        # Code that makes float32 tensors of its own is right too: ask again in float32.
+        # Code that creates float32 tensors itself is right too: ask again in float32.
         if "dtype" not in str(problem) and "scalar type" not in str(problem):
             raise
         return _run(namespace, options, torch.float32)

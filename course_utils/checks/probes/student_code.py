@@ -1,4 +1,4 @@
-"""Finding a student's object, turning what it returns into arrays, and telling what it raised."""
+"""Finds a student's object, turns what it returns into arrays, and reports what it raised."""
 
 import inspect
 import linecache
@@ -31,7 +31,7 @@ class Missing(Exception):
 
 
 def remember_failure(exercise: str, problem: BaseException) -> None:
-    # an answer that nobody has written yet is told in friendlier words
+    # an answer that has not been written yet is reported in friendlier words
     if not isinstance(problem, NotImplementedError):
         _failed_cells[exercise] = {**notes_on(problem), "cell": explain(problem)}
 
@@ -51,7 +51,7 @@ def find_callable(namespace: dict, name: str, as_class: bool):
     if as_class and not (inspect.isclass(found) and issubclass(found, torch.nn.Module)):
         raise Missing(f"`{name}` should be a class that extends `nn.Module`.")
     if not callable(found):
-        raise Missing(f"`{name}` should be a function, and is a {type(found).__name__}.")
+        raise Missing(f"`{name}` should be a function, but it is a {type(found).__name__}.")
     return found
 
 
@@ -72,7 +72,7 @@ def collect(prefix: str, result, arrays: dict, notes: dict) -> None:
 
 
 def as_array(value) -> np.ndarray | str:
-    """`value` as a plain array, or a phrase that says what it is instead."""
+    """`value` as a plain array, or a phrase that describes what it is instead."""
     if isinstance(value, torch.Tensor):
         if value.device.type == "meta":
             return "a tensor on the device 'meta', which holds no numbers"
@@ -152,7 +152,7 @@ def _words(problem: BaseException) -> str:
 
 
 def notes_on(problem: BaseException) -> dict[str, str]:
-    """The kind of an error, and the package that it misses."""
+    """The kind of an error, and the package that is missing."""
     notes = {"raised": type(problem).__name__[:80]}
     if isinstance(problem, ModuleNotFoundError):
         notes["package"] = str(problem.name)[:80]

@@ -4,8 +4,8 @@ Options:
     target   the name of the function
     args     positional arguments of the call: texts, numbers
 
-Arrays in the reply: out0, the numbers (code points) of the characters of the result. Where the
-result is no text, the note `out0` says what it is instead.
+Arrays in the reply: out0, the numbers (code points) of the characters of the result. If the
+result is not a text, the note `out0` describes what it is instead.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 A trial changes the inputs, or mends the operator that failed, and calls the answer once more. Only
 a call that runs to its end and returns the shapes that were asked for counts. What is noted is a
-fact about the student's code ("it runs if ..."); it earns nothing, and says nothing of values.
+fact about the student's code ("it runs if ..."); it earns nothing and does not concern values.
 """
 
 import contextlib
@@ -243,7 +243,7 @@ class HeadsAdded(Heads):
 
 
 class MissingAxis(Mend):
-    """One of two operands has an axis less: with one put in it runs."""
+    """One of two operands lacks an axis: it runs with one more."""
 
     cause = "missing-axis"
 

@@ -45,7 +45,7 @@ def _read(namespace: dict, name: str, arrays: dict, notes: dict) -> None:
         return
     array = as_array(value)
     if isinstance(array, str):
-        notes[name] = f"`{name}` should be numbers, and is {array}."
+        notes[name] = f"`{name}` should be numbers, but it is {array}."
     else:
         arrays[name] = array
 
