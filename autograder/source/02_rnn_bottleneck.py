@@ -72,8 +72,8 @@ def rounded(figures):
 # %% [markdown]
 # ## 1 Two RNNs are better than one
 #
-# An RNN reads a sequence and can write one output per input. Why not translate like that? (The example is
-# that of a lecture, @[attention-lecture].)
+# An RNN reads a sequence and can write one output per input. Why not translate like that? (The example
+# comes from a lecture, @[attention-lecture].)
 
 # %%
 one_to_one()
