@@ -6,6 +6,7 @@ The result is a folder that works as it is, without a server and without a netwo
 """
 
 import argparse
+import html
 import json
 import re
 import shutil
@@ -28,6 +29,7 @@ TEMPLATES = ROOT / "docs" / "site"
 GUIDES = ("prerequisites", "students", "routes", "instructors", "platforms", "authors", "design")
 BADGE = re.compile(r"^\[!\[[^\]]*\]\([^)]*\)\]\(([^)]*)\)\n+")
 FRAME = re.compile(r"<iframe data-attention-frame.*?</iframe>", re.S)
+HANDING_IN = re.compile(r"^## Ready to submit\?|\bready_to_submit\(")
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -112,7 +114,7 @@ def to_read(
     """A notebook as a page, with its outputs and without the cells for Colab and for handing in."""
     cells, missing = [], 0
     for cell in notebook.cells:
-        if "colab-setup" in cell.metadata.get("tags", []) or "ready_to_submit(" in cell.source:
+        if "colab-setup" in cell.metadata.get("tags", []) or HANDING_IN.search(cell.source):
             continue
         if cell.cell_type == "markdown":
             cell.source = BADGE.sub(r"[Open this notebook in Google Colab](\1)\n\n", cell.source)
@@ -131,9 +133,10 @@ def to_read(
 def as_output(stored: dict) -> NotebookNode:
     output = nbformat.from_dict(stored)
     if "text/html" in output.get("data", {}):
-        html = FRAME.sub(playground_frame("../"), output.data["text/html"])
         # A heading inside a widget is not a heading of the page.
-        output.data["text/html"] = re.sub(r"<h4>(.*?)</h4>", r"<p><strong>\1</strong></p>", html)
+        shown = output.data["text/html"]
+        shown = re.sub(r"<h4>(.*?)</h4>", r"<p><strong>\1</strong></p>", shown)
+        output.data["text/html"] = FRAME.sub(lambda _: playground_frame(), shown)
     return output
 
 
@@ -143,10 +146,13 @@ def not_shown() -> NotebookNode:
     return nbformat.v4.new_output("display_data", data)
 
 
-def playground_frame(up: str = "") -> str:
+def playground_frame() -> str:
+    """The playground with its page inside the tag: from a folder, a browser lets no other file
+    see the page around it, whose theme it takes and in which it grows to its full height."""
     return (
-        f'<iframe class="playground" data-attention-frame src="{up}playground.html" title="Attention playground" '
-        f'height="860" allow="fullscreen" allowfullscreen>{playground.WORDS}</iframe>'
+        f'<iframe class="playground" data-attention-frame title="Attention playground" height="860" '
+        f'srcdoc="{html.escape(playground.page())}" allow="fullscreen" allowfullscreen>'
+        f"{playground.WORDS}</iframe>"
     )
 
 

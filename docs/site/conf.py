@@ -6,8 +6,8 @@ from pathlib import Path
 _settings = tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
 
 project = _settings["title"]
-author = "The maintainers of the attention course"
-copyright = "The maintainers. Text: CC BY 4.0. Code: BSD-3-Clause"
+author = "the authors of the attention course"
+copyright = f"2026, {author}. Text: CC BY 4.0. Code: BSD-3-Clause"
 language = "en-GB"
 
 extensions = ["myst_nb", "sphinx_copybutton"]

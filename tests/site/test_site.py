@@ -95,6 +95,13 @@ def test_headings_go_down_in_steps_and_pictures_have_words(site):
         assert page.wordless == [], path.name
 
 
+def test_no_page_asks_for_a_cell_that_it_does_not_have(site):
+    for name in build.names():
+        text = (site / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
+        assert "Summary" in text, name
+        assert "Ready to submit" not in text and "ready_to_submit" not in text, name
+
+
 def test_no_page_contains_a_solution_or_a_model_answer(site):
     for name in build.names():
         text = (site / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
@@ -156,6 +163,24 @@ def test_the_playground_on_the_front_page_answers(visit):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("name", ["index.html", "notebooks/01_pen_and_paper.html"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_the_playground_is_shown_whole_and_in_the_colours_of_its_page(visit, name, width):
+    page = visit(name, width)
+    page.locator("iframe.playground").scroll_into_view_if_needed()
+    frame = page.frame_locator("iframe.playground")
+    frame.get_by_role("heading", name="Attention playground").wait_for()
+    inside = frame.locator(":root")
+    page.wait_for_timeout(300)  # the frame grows once it has been measured
+    assert inside.evaluate(
+        "root => root.scrollHeight <= root.ownerDocument.defaultView.innerHeight"
+    )
+    for theme in ("dark", "light"):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        inside.locator(f"[data-theme={theme}]").first.wait_for(state="attached")
+
+
+@pytest.mark.browser
 def test_formulas_are_set_without_a_network(visit):
     page = visit("notebooks/05_self_attention.html")
     page.wait_for_selector("mjx-container")
@@ -185,7 +210,8 @@ CONTRASTS = """() => {
     }
     const poor = []
     for (const e of document.querySelectorAll('article p, article li, article a, article td, article th, article code span, article h1, article h2, article h3, nav a')) {
-        if (!e.innerText?.trim() || !e.offsetParent || e.closest('.cell_output')) continue
+        if (!e.innerText?.trim() || !e.offsetParent) continue
+        if (e.closest('.cell_output') && !e.matches('.not-shown')) continue
         const style = getComputedStyle(e), [a, b] = [light(colour(style.color)), light(behind(e))]
         const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05)
         const large = parseFloat(style.fontSize) >= 24
