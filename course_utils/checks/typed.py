@@ -219,7 +219,9 @@ def follow(e: Evidence, name: str, got: np.ndarray, rule: Follows, expected: dic
     told = " and ".join(f"`{n}`" for n in mine)
     if all(_apart(expected[n], array) <= practice.TOLERANCE for n, array in mine.items()):
         return f"It does follow from {told} as you typed it: keep more digits on the way."
-    return f"It does follow from your {told}: correct {'that' if len(mine) == 1 else 'those'} first."
+    return (
+        f"It does follow from your {told}: correct {'that' if len(mine) == 1 else 'those'} first."
+    )
 
 
 def label_of(e: Evidence) -> str:

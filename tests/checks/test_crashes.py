@@ -162,7 +162,7 @@ class Scorer(nn.Module):
 
 def test_a_module_without_its_first_line_is_told_which_line_that_is():
     verdict = verdict_on(NOT_SET_UP, "first-module")
-    assert verdict.sentence == "`__init__` makes a layer before the module is set up."
+    assert verdict.sentence == "`__init__` creates a layer before the module is set up."
     assert verdict.hint == "Begin `__init__` with `super().__init__()`."
 
 
@@ -179,5 +179,5 @@ def test_where_products_are_forbidden_nobody_is_told_to_transpose():
     verdict = verdict_on(
         "def attention_by_hand(Q, K, V):\n    return Q @ K @ V\n", "attention-by-hand"
     )
-    assert verdict.sentence.startswith("In a product [L, d] meets [L, d]: two matrices")
+    assert verdict.sentence.startswith("In a product, [L, d] meets [L, d]: two matrices")
     assert "transpose" not in panel.text(verdict) and "one key at a time" in verdict.hint
