@@ -330,11 +330,11 @@ for name, found in probes.items():
 # Now information theory draws a line [@cover2006]. With $R = n / L$ bits per symbol, the share $p$ of symbols
 # that *any* code gets right satisfies
 #
-# $$\log_2 A - H(p) - (1 - p) \log_2 (A - 1) \le R, \qquad H(p) = -p \log_2 p - (1 - p) \log_2 (1 - p)$$
+# $$\log_2 A - H(p) - (1 - p) \log_2 (A - 1) \le R$$
 #
-# The left-hand side is what you must know about a symbol if a share of $1 - p$ may be wrong. No architecture
-# and no number of steps can cross this line. Here the encoder and decoder are small networks. See what they
-# learn:
+# where $H(p) = -p \log_2 p - (1 - p) \log_2 (1 - p)$. The left-hand side is what you must know about a symbol
+# if a share of $1 - p$ may be wrong. No architecture and no number of steps can cross this line. Here the
+# encoder and decoder are small networks. See what they learn:
 
 # %%
 display(bottleneck_explorer(load_channel()))

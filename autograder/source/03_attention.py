@@ -332,7 +332,7 @@ if ready("dot-prod-attention"):
 # %% [markdown]
 # ## 5 One formula, many kinds of attention
 #
-# What you wrote is a special case of a more general formula [@attention-lecture]:
+# What you wrote is a special case of a more general formula, which the lecture @[attention-lecture] gives:
 #
 # $$A(q, K, V) = \sum_i \frac{\exp e(q, k_i)}{\sum_j \exp e(q, k_j)}\; v_i$$
 #

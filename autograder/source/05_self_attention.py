@@ -336,9 +336,8 @@ print(f"x_1 M x_3 = {X[1] @ M @ X[3]:.3f},   x_3 M x_1 = {X[3] @ M @ X[1]:.3f}")
 # %% [markdown]
 # ## 4 Order means nothing to it
 #
-# Let us shuffle the tokens [@attention-lecture]. A **permutation matrix** $P$ has a single 1 in each row and in
-# each column; $PX$ is
-# $X$ with its rows in another order.
+# Let us shuffle the tokens, as in the lecture @[attention-lecture]. A **permutation matrix** $P$ has a single 1
+# in each row and in each column; $PX$ is $X$ with its rows in another order.
 
 # %%
 order = [3, 0, 4, 1, 2]

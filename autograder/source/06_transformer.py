@@ -46,8 +46,8 @@ bring_your_own("MultiHeadAttention", "causal_mask", "positional_encoding")
 # ## 1 The plan
 #
 # The encoder reads the source, and the decoder writes the target. There is no recurrence: attention is
-# the only thing that moves information between positions [@vaswani2017; @attention-lecture]. Dashed parts
-# are still to be built; the picture fills up as the notebook goes on.
+# the only thing that moves information between positions [@vaswani2017]. The plan is that of the lecture
+# @[attention-lecture]. Dashed parts are still to be built; the picture fills up as the notebook goes on.
 
 # %%
 from course_utils.figures.transformer import transformer_diagram
