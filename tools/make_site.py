@@ -133,11 +133,18 @@ def to_read(
 def as_output(stored: dict) -> NotebookNode:
     output = nbformat.from_dict(stored)
     if "text/html" in output.get("data", {}):
+        shown = without_result(output.data["text/html"])
         # A heading inside a widget is not a heading of the page.
-        shown = output.data["text/html"]
         shown = re.sub(r"<h4>(.*?)</h4>", r"<p><strong>\1</strong></p>", shown)
         output.data["text/html"] = FRAME.sub(lambda _: playground_frame(), shown)
     return output
+
+
+def without_result(shown: str) -> str:
+    """A question to guess at, as it was before the run; a reader has not been asked for a guess."""
+    if 'aria-label="Predict, then run' in shown:
+        shown = re.sub(r"<tr><th>what came out</th>.*?</tr>", "", shown)
+    return re.sub(r"<p><span [^>]*>You made no guess this time\.</span></p>", "", shown)
 
 
 def not_shown() -> NotebookNode:

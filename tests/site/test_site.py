@@ -9,6 +9,7 @@ import pytest
 
 from autograder import build
 from course_utils import register
+from course_utils.widgets import predict
 from tests.browser import browser, screenshots  # noqa: F401
 from tools import make_site, site_outputs
 
@@ -274,6 +275,15 @@ def test_a_widget_is_shown_by_its_picture():
     ]
     kept, _ = stored(cell("show()", outputs, id="w"))
     assert [list(o["data"]) for o in kept["w"]] == [["text/html"]]
+
+
+def test_a_question_to_guess_at_does_not_show_its_result():
+    asked = predict("a key of this test", "How many?", unit="%", low=0, high=100)
+    revealed = asked.reveal(88)
+    question = make_site.without_result(asked._kept_bundle()["text/html"])
+    assert "How many?" in question and "88" not in question
+    answer = make_site.without_result(revealed.page)
+    assert "88%" in answer and "You made no guess" not in answer
 
 
 def test_an_output_is_never_shown_below_code_that_changed():
