@@ -225,3 +225,25 @@ def test_what_the_students_process_notes_is_not_trusted(cause, detail):
     notes = {"raised": "RuntimeError", "cause": cause, "cause_detail": detail}
     replies = [Reply("error", notes=notes, error="RuntimeError: no")] * len(plan.flat)
     assert judge.verdict(plan, replies).sentence == ""
+
+
+ONE_AXIS_TOO_FEW = """
+import torch
+
+
+def rotate(x, first=0, base=10000.0):
+    T, d = x.shape[-2:]
+    positions = torch.arange(first, first + T)
+    speeds = base ** (-torch.arange(0, d, 2) / d)
+    angles = positions * speeds
+    one, other = x[..., 0::2], x[..., 1::2]
+    return torch.stack([one * angles.cos() - other * angles.sin(),
+                        one * angles.sin() + other * angles.cos()], dim=-1).flatten(-2)
+"""
+
+
+def test_an_axis_that_only_has_the_same_size_is_not_blamed():
+    """Half of d is no axis of the signature, and nothing else may be taken for it."""
+    verdict = verdict_on(ONE_AXIS_TOO_FEW, "rotary-positions")
+    assert "num_heads" not in verdict.sentence and verdict.points == 0
+    assert "is num_heads" not in verdict.findings[0].message

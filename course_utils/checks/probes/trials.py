@@ -80,8 +80,14 @@ class Question:
         for one, other in itertools.combinations(sizes, 2):
             if sizes[one] != sizes[other]:
                 size = min(sizes[one], sizes[other])
-                cut = self._with(lambda a, names, w={one, other}, n=size: _cut(a, names, w, n))
-                yield "equal-sizes", f"{one} {other}", cut, None
+                # A third axis may have that size by chance, so a smaller one has to run too.
+                smaller = self._equal({one, other}, max(size - 1, 1))
+                with contextlib.suppress(Exception):
+                    if self.runs("equal-sizes", smaller, None):
+                        yield "equal-sizes", f"{one} {other}", self._equal({one, other}, size), None
+
+    def _equal(self, axes: set[str], size: int) -> Arguments:
+        return self._with(lambda a, names: _cut(a, names, axes, size))
 
     def _letters(self) -> list[list[str]]:
         letters = [names for _, names in self.parameters]
