@@ -53,7 +53,12 @@ class Work:
 
     @property
     def points(self) -> float:
-        return sum(one.points for one in self.done)
+        """The points so far, without extra credit: that comes on top of the total."""
+        return sum(one.points for one in self.done if not one.exercise.extra)
+
+    @property
+    def extra(self) -> float:
+        return sum(one.points for one in self.done if one.exercise.extra)
 
     @property
     def left(self) -> list[Done]:
@@ -157,7 +162,8 @@ def _columns(work: Work) -> tuple[str, str, str, str]:
         for one in work.left:
             titles.setdefault(one.state, []).append(one.exercise.title)
         left = "; ".join(f"{', '.join(same)} ({state})" for state, same in titles.items())
-    return name, passed, left, f"{work.points:g} of {_possible([work]):g}"
+    extra = f" and {work.extra:g} extra" if work.extra else ""
+    return name, passed, left, f"{work.points:g} of {_possible([work]):g}{extra}"
 
 
 def _possible(work: Sequence[Work]) -> float:
@@ -169,7 +175,9 @@ def _possible(work: Sequence[Work]) -> float:
 def _headline(work: Sequence[Work]) -> str:
     total = sum(one.points for one in work)
     written = sum(d.exercise.points for one in work for d in one.done if d.state == "written")
+    extra = sum(one.extra for one in work)
     line = f"Your course: {total:g} of {_possible(work):g} points on the visible checks"
+    line += f" and {extra:g} extra" if extra else ""
     return line + (
         f", and {written:g} in written answers, which a person reads." if written else "."
     )
@@ -190,8 +198,8 @@ def _as_text(work: Sequence[Work]) -> str:
 
 
 # On a phone long names are broken, so that no column leaves the page.
-LEFT = "text-align:left;white-space:normal;overflow-wrap:anywhere"
-WHOLE = "text-align:left;white-space:nowrap"
+LEFT = "text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:4em"
+WHOLE = "text-align:left;white-space:normal"
 
 
 def _as_html(work: Sequence[Work]) -> str:
@@ -202,7 +210,7 @@ def _as_html(work: Sequence[Work]) -> str:
     body = ""
     for one in work:
         name, done, left, points = map(html.escape, _columns(one))
-        body += f'<tr><th scope="row" style="{LEFT}">{name}</th><td style="{WHOLE}">{done}</td>'
+        body += f'<tr><th scope="row" style="{WHOLE}">{name}</th><td style="{WHOLE}">{done}</td>'
         body += f'<td style="{LEFT}">{left}</td><td style="{WHOLE}">{points}</td></tr>'
     return (
         f'<h4 style="line-height:1.35">{html.escape(_headline(work))}</h4>'

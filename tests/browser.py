@@ -134,7 +134,7 @@ def _options(application: str, folder: Path, port: int, token: str) -> list[str]
 
 
 def _start_server(
-    folder: Path, python: Path, application: str, log: Path, more: Sequence[str]
+    folder: Path, python: Path, application: str, log: Path, more: Sequence[str], course: Path
 ) -> tuple[subprocess.Popen, Server]:
     port, token = _free_port(), secrets.token_hex(16)
     private = log.parent
@@ -146,7 +146,7 @@ def _start_server(
         "JUPYTERLAB_SETTINGS_DIR": str(private / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(private / "workspaces"),
         "IPYTHONDIR": str(private / "ipython"),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(course),
         "OMP_NUM_THREADS": "1",
     }
     _settle_lab(private / "settings")
@@ -169,11 +169,19 @@ def _start_server(
 
 @contextmanager
 def serve(
-    folder: Path, python: Path, application: str, log: Path, more: Sequence[str] = ()
+    folder: Path,
+    python: Path,
+    application: str,
+    log: Path,
+    more: Sequence[str] = (),
+    course: Path = ROOT,
 ) -> Iterator[Server]:
-    """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port."""
+    """Run `python -m application` (jupyterlab or notebook) over a folder, on a free port.
+
+    course: where its kernels find course_utils.
+    """
     process, server = started(
-        "The notebook server", lambda: _start_server(folder, python, application, log, more)
+        "The notebook server", lambda: _start_server(folder, python, application, log, more, course)
     )
     try:
         yield server

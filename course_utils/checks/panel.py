@@ -26,7 +26,7 @@ padding:.4rem .9rem;margin:.3rem 0}
 .attn-panel .why{display:block;white-space:pre-wrap}
 .attn-panel .soft{color:var(--soft)}
 .attn-panel .hint,.attn-panel .named{margin:.5rem 0 .2rem}
-.attn-panel .pair{display:flex;flex-wrap:wrap;gap:1.2rem;margin:.4rem 0}
+.attn-panel .pair{display:flex;flex-wrap:wrap;gap:1.2rem;margin:.4rem 0;overflow-x:auto}
 .attn-panel table.heat{border-collapse:collapse;font:12px/1.2 ui-monospace,monospace;margin:.2rem 0;
 width:auto}
 .attn-panel table.heat td{border:1px solid var(--line);padding:.2rem .35rem;text-align:right;

@@ -68,6 +68,14 @@ def test_a_notebook_with_everything_done_has_nothing_left(tmp_path, capsys):
     assert "00 · Start here: 2 of 2 done, 2 of 2 points. Left: nothing." in capsys.readouterr().out
 
 
+def test_extra_credit_comes_on_top_of_the_total(tmp_path, capsys):
+    saved(tmp_path, "04_translation", single_query_attention=True, beam_search=True)
+    progress(tmp_path)
+    said = capsys.readouterr().out
+    assert "2 of 4 done, 8 of 8 and 3 extra points." in said
+    assert " points on the visible checks and 3 extra." in said.split("\n")[0]
+
+
 def test_an_answer_that_was_run_after_its_check_has_to_be_checked_again(tmp_path, capsys):
     path = saved(tmp_path, weighted_average=True)
     notebook = nbformat.read(path, as_version=4)
