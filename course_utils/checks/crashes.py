@@ -65,6 +65,12 @@ CAUSES = {
         "weight is {1}. It runs with the heads side by side.",
         "The features of all heads together are D again: num_heads times D/num_heads.",
     ),
+    "heads-third": (
+        "In a product {0} meets {1}, with the heads in the third axis: with the heads in the second "
+        "one it runs.",
+        "The last two axes are multiplied as matrices, and all axes before them must agree. Which two "
+        "axes should these be for each head?",
+    ),
     "missing-axis": (
         "An axis is missing: {0} meets {1}. It runs with one more axis in the smaller one.",
         "Shapes are compared from the right. Where must an axis of size one go?",

@@ -144,6 +144,13 @@ MISTAKES = {
     "heads averaged": (multi_head("heads.mean(1)"), "The heads are added or averaged"),
     "heads apart": (multi_head("heads"), "The heads are not joined"),
     "heads along time": (multi_head("heads.flatten(1, 2)"), "The heads are joined along the wrong"),
+    "heads third": (
+        (
+            "multi-head-attention",
+            MULTI_HEAD.replace(".transpose(1, 2)", "").replace("JOINED", "heads.flatten(2)"),
+        ),
+        "In a product [2, T, 2, D/num_heads] meets [2, S, D/num_heads, 2], with the heads in the third",
+    ),
     "a mask without heads": (
         multi_head("heads.transpose(1, 2).flatten(2)"),
         "The mask has no axis for the heads: [B, num_heads, T, S] meets [B, T, S].",

@@ -248,6 +248,24 @@ class HeadsAdded(Heads):
             yield given.repeat_interleave(self.heads, -1)
 
 
+class HeadsThird(Mend):
+    """[B, T, num_heads, d] in a product, where [B, num_heads, T, d] would run."""
+
+    cause = "heads-third"
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        four = [isinstance(a, Tensor) and a.dim() == 4 for a in args[:2]] == [True, True]
+        if getattr(func, "__name__", "") not in PRODUCTS or not four or self.heads == 1:
+            return func(*args, **(kwargs or {}))
+        one, other = args[:2]
+        if one.shape[2] == self.heads == other.shape[3]:  # queries, and keys transposed
+            self.used, self.detail = True, _shapes(args)
+            return func(one.transpose(1, 2), other.transpose(1, 3))
+        if self.used and other.shape[2] == self.heads:  # weights and values
+            return func(one, other.transpose(1, 2)).transpose(1, 2)
+        return func(*args, **(kwargs or {}))
+
+
 class MissingAxis(Mend):
     """One of two operands lacks an axis: it runs with one more."""
 
@@ -315,7 +333,7 @@ class OtherSize(Mend):
 
 
 MENDS = (
-    *(HeadsApart, HeadsAlongTime, HeadsAdded),
+    *(HeadsApart, HeadsAlongTime, HeadsAdded, HeadsThird),
     *(MissingAxis, Transposed, OtherOrder, OtherAxis),
 )
 
