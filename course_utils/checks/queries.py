@@ -169,7 +169,7 @@ MISTAKES = (
     (
         "another-key",
         "Your query points to a key that was not asked for.",
-        "Positions count from 0, so the key at position a is keys[a]. Which rows does your query use?",
+        "Positions count from 0: the key at position 2 is keys[2]. Which rows does your query use?",
         other_key,
     ),
 )

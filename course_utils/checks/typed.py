@@ -88,14 +88,13 @@ def typed_exercise(
 
         return check
 
-    words = "exactly" if exact else f"to {practice.DECIMALS} decimals"
+    words = "as whole numbers" if exact else f"to {practice.DECIMALS} decimals"
     return Check(
         id=exercise_id,
         asks=asks,
         properties=tuple(properties)
         or tuple(
-            Property(f"{name} is right, {words}", points, holds(name))
-            for name, points in asked.items()
+            Property(f"{name} {words}", points, holds(name)) for name, points in asked.items()
         ),
         misconceptions=(
             *_other_numbers(question, tuple(asked), tolerance),

@@ -167,12 +167,17 @@ def test_exchanged_branches_are_not_called_a_norm_first_without_effect():
     assert verdict_on("encoder-layer", source).misconception == "norm-first-exchanged"
 
 
-def test_a_wrong_output_is_not_called_right_but_cut_off():
+@pytest.mark.parametrize("wrong", ["x + 2 * self.feed_forward(x)", "start + self.feed_forward(x)"])
+def test_a_wrong_output_is_not_called_right_but_cut_off(wrong):
     source = edited(
         "encoder-layer",
         "return self.sublayer(x, self.norm2, *second)",
-        "return self.norm2(x + 2 * self.feed_forward(x))",
+        f"return self.norm2({wrong})",
+    ).replace(
+        "        x = self.sublayer(x, self.norm1",
+        "        start = x\n        x = self.sublayer(x, self.norm1",
     )
+    assert "start = x" in source
     assert verdict_on("encoder-layer", source).misconception == ""
 
 

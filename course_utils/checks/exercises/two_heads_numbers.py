@@ -82,7 +82,7 @@ exercise = typed_exercise(
         ),
     ],
     properties=(
-        Property("a row of Z_total is right, to 3 decimals", 1, some_row_matches),
-        Property("all of Z_total is right, to 3 decimals", 1, all_rows_match),
+        Property("a row of Z_total to 3 decimals", 1, some_row_matches),
+        Property("all of Z_total to 3 decimals", 1, all_rows_match),
     ),
 )
