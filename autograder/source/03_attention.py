@@ -180,8 +180,8 @@ print("joined", list(end_to_end.shape), "result", list(torch.tanh(layer(end_to_e
 #
 # {{exercise dot-prod-attention}}
 #
-# Put steps 2 and 3 together, for the whole batch. A loop over the steps is allowed, but batched matrix products
-# are shorter and much faster.
+# Put steps 2 and 3 together, for the whole batch. Begin with your `all_at_once`: copy its lines, or call it. A
+# loop over the steps is allowed too, but batched matrix products are shorter and much faster.
 #
 # - `query` has the shape `[B, T, D]`: the decoder's outputs at all `T` target steps.
 # - `states` has the shape `[B, S, D]`: the encoder's states.

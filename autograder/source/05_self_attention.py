@@ -482,8 +482,9 @@ if ready("self-attention"):
 #
 # {{exercise multi-head-attention}}
 #
-# Now write it as a module, for a batch. The queries may come from one sequence and the keys and values from
-# another, so the module also serves for cross-attention.
+# Now write it as a module, for a batch. Begin with the lines of the last cell, which do it for one sequence.
+# The queries may come from one sequence and the keys and values from another, so the module also serves for
+# cross-attention.
 #
 # - `query` is `[B, T, D]`, `key` and `value` are `[B, S, D]`. Return the output `[B, T, D]` and the
 #   weights of every head, `[B, num_heads, T, S]`.

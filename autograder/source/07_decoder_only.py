@@ -496,6 +496,7 @@ print("loop and mask agree:", torch.allclose(torch.stack(outputs), at_once, atol
 # Write causal self-attention with several heads that remembers earlier calls. `forward(x)` gets `T` **new**
 # positions, `[B, T, D]`, and returns their outputs, `[B, T, D]`. Each new position attends to everything from
 # earlier calls, to the new positions before it, and to itself. `reset()` makes the module forget.
+# - Begin with your `MultiHeadAttention` of notebook 05. Only what is kept and the mask are new.
 # - Keep keys and values rather than inputs, so that each position is projected only once.
 # - Scale by $\sqrt{D / \mathtt{num\_heads}}$. The last step is `W_O`.
 # - A call may bring several positions even if others have been kept. With `S` old keys, new position `i` may

@@ -188,8 +188,9 @@ torch.stack(outputs).shape
 #
 # {{exercise grouped-queries}}
 #
-# `query` is `[B, num_heads, T, d]`; `key` and `value` are `[B, groups, S, d]`. Consecutive heads share a group, as in
-# the loop. `mask` is `[T, S]`, True where attention is allowed, or `None`. Return `[B, num_heads, T, d]`. If `groups`
+# Begin with your `MultiHeadAttention` of notebook 05, from its scores to its weighted sum: only which keys and
+# values a head reads is new. `query` is `[B, num_heads, T, d]`; `key` and `value` are `[B, groups, S, d]`.
+# Consecutive heads share a group, as in the loop. `mask` is `[T, S]`, True where attention is allowed, or `None`. Return `[B, num_heads, T, d]`. If `groups`
 # does not divide `num_heads`, raise a `ValueError` that gives both numbers.
 
 

@@ -246,6 +246,24 @@ def test_an_exercise_is_called_what_its_heading_says(name):
             assert called[exercise.id] == exercise.title
 
 
+# A softmax over tokens, and a sum block by block: each is new where it comes.
+NO_ATTENTION = {"sample-next", "online-softmax"}
+
+
+def test_attention_is_written_from_nothing_at_most_four_times():
+    """Where it comes up again, the text says which of the student's own lines to begin with."""
+    from_nothing, text = [], ""
+    for name in build.names():
+        for cell in build.read_source(build.SOURCES / f"{name}.py").cells:
+            exercise = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+            if cell.cell_type == "markdown":
+                text = cell.source
+            elif exercise and re.search(r"softmax\(|torch\.exp\(", cell.source):
+                begun = re.search(r"\bBegin with (?:your|the lines) ", text)
+                from_nothing += [] if begun or exercise in NO_ATTENTION else [exercise]
+    assert 0 < len(from_nothing) <= 4, from_nothing
+
+
 def test_the_minutes_of_a_notebook_are_its_reading_and_its_exercises():
     name = "03_attention"
     working = sum(e.minutes for e in register.exercises(name))

@@ -110,7 +110,7 @@ def test_query_before_context_is_recognised(joined, first, tmp_path, monkeypatch
 def test_every_text_belongs_to_a_checked_exercise_and_is_complete(exercise_id):
     assert register.exercise(exercise_id).checked
     texts = coach._texts(exercise_id)
-    assert texts["where"] and texts["case"] and texts["passed"]
+    assert all(texts[kind].endswith((".", "?", "!")) for kind in ("where", "case", "passed"))
     assert set(texts["forms"]) <= {"einsum", "fused", "loop", "query-first"}
 
 
