@@ -48,7 +48,8 @@ bring_your_own("MultiHeadAttention")
 # The transformer of notebook 06 uses attention in three places. The encoder looks at the source, the
 # decoder looks at its own past, and cross-attention looks from the target at the source.
 #
-# Now write source and target one after the other, as a single sequence, as in the lecture @[attention-lecture]. The three
+# Now write source and target one after the other, as a single sequence, as in the lecture
+# @[attention-lecture]. The three
 # attentions become three blocks of one square table:
 
 # %%

@@ -73,5 +73,5 @@ def test_little_of_a_batch_is_padding():
 
 
 def test_sources_of_two_lengths_do_not_make_a_batch():
-    with pytest.raises(ValueError, match=r"one length, but these have \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"the same length, but these have \[1, 2\]"):
         make_batch([Example(0, [4], [5]), Example(1, [4, 4], [5])])

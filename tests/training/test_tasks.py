@@ -105,7 +105,7 @@ def test_epochs_bring_new_batches_of_the_lengths_asked_for():
         (change_case(), ["<U> it's 5"], "characters that the task 'change case' does not know"),
         (reverse(), ["abe"], "does not know: 'e'"),
         (reverse(), [""], "The text is empty"),
-        (reverse(), ["ab", "abc"], r"one length, but these have \[2, 3\]"),
+        (reverse(), ["ab", "abc"], r"the same length, but these have \[2, 3\]"),
         (reverse(), [], "at least one line"),
     ],
 )
