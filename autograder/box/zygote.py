@@ -248,14 +248,25 @@ def counted_by_namespace() -> bool:
     return (int(release[0]), int(release[1])) >= (5, 14)
 
 
-def set_limits(limits: dict, walled: bool, own_count: bool) -> None:
+def mapped_bytes() -> int:
+    """The address space of the warm process, of which it uses little: PyTorch's build for GPUs
+    alone maps gigabytes of libraries."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
+
+
+def set_limits(limits: dict, walled: bool, own_count: bool, mapped: int) -> None:
     """Set the kernel's own limits as hard limits, which cannot be raised again.
 
     own_count: whether the kernel counts this submission's processes separately.
+    mapped: bytes of address space that the submission did not ask for.
     """
     wanted = {
         "RLIMIT_CPU": limits["cpu_seconds"],
-        "RLIMIT_AS": limits["memory_bytes"],
+        "RLIMIT_AS": mapped + limits["memory_bytes"],
         "RLIMIT_FSIZE": limits["file_bytes"],
         "RLIMIT_NOFILE": 256,
         "RLIMIT_CORE": 0,
@@ -318,6 +329,7 @@ def run_job(shell, packed: bytes, limits: dict) -> bytes:
 def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
     """The process that runs a submission. It never returns."""
     leave, write, process = os._exit, os.write, os.getpid
+    limits, mapped = settings["limits"], settings["mapped"]
     me = process()
     try:
         os.setsid()
@@ -331,15 +343,15 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
         os.closerange(202, 4096)
         if settings["wall"] == NAMESPACES:
             os.chdir("/tmp")
-            set_limits(settings["limits"], walled=True, own_count=counted_by_namespace())
+            set_limits(limits, True, counted_by_namespace(), mapped)
             drop_privileges()
         elif settings["wall"] == OTHER_USER:
             as_user.enter(settings["root"], settings["user"])
-            set_limits(settings["limits"], walled=True, own_count=True)
+            set_limits(limits, True, True, mapped)
             drop_privileges()
         else:
             os.chdir(settings["folder"])
-            set_limits(settings["limits"], walled=False, own_count=False)
+            set_limits(limits, False, False, mapped)
         if seccomp.supported():
             seccomp.install(libc, sockets=settings["wall"] != OTHER_USER)
     except BaseException as problem:
@@ -355,7 +367,7 @@ def inner(shell, job: int, frame: int, printed: int, settings: dict) -> None:
             io.FileIO(2, "w", closefd=False), "utf-8", "replace", line_buffering=True
         )
         gc.enable()
-        answer = memoryview(run_job(shell, read_all(job), settings["limits"]))
+        answer = memoryview(run_job(shell, read_all(job), limits))
         with contextlib.suppress(BaseException):
             sys.stdout.flush()
         if process() != me:  # the submission forked; only the first one may answer
@@ -380,6 +392,7 @@ def handle_of(child: int) -> list[int]:
 def middle(shell, descriptors: list[int], settings: dict) -> None:
     """The process in the middle: raises the walls and reports. It never returns."""
     job, frame, printed, report = descriptors
+    settings["mapped"] = mapped_bytes()  # before /proc is hidden
     channel = socket.socket(fileno=report)
     try:
         os.setsid()

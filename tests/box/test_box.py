@@ -108,6 +108,24 @@ time.sleep(60)
         assert box.run(Job((grow,), REQUEST)).status == "memory"
 
 
+@pytest.mark.parametrize("unsafe", [pytest.param(False, marks=needs_box), True])
+def test_the_address_space_of_the_libraries_does_not_count(unsafe):
+    """PyTorch's build for GPUs maps more than a submission may use, before any of it runs."""
+    code = "import resource\nprint(resource.getrlimit(resource.RLIMIT_AS)[0] >> 20)\nx = 1"
+    limits = Limits(wall_seconds=60, cpu_seconds=40, memory_bytes=400 << 20)
+    with Box(workers=1, limits=limits, unsafe=unsafe) as box:
+        outcome = box.run(Job((code,), REQUEST))
+        most = int(outcome.printed.split()[0])
+        assert outcome.status == "ok" and most > 400 + 300
+        # and that is no way to more memory
+        more = box.run(Job((f"kept = bytearray(b'x') * ({most} << 20)",), REQUEST))
+        assert "MemoryError" in more.printed
+        held = box.run(
+            Job(("import time\nkept = bytearray(b'x') * (340 << 20)\ntime.sleep(60)",), REQUEST)
+        )
+        assert held.status == "memory"
+
+
 @needs_box
 def test_a_zygote_that_died_is_replaced(box):
     box.run(Job(("x = 1",), REQUEST))
