@@ -37,8 +37,8 @@ from autograder.box import seccomp
 needed = ("unshare", "setns", "mount", "umount2", "pivot_root", "ptrace", "bpf")
 seccomp.REFUSED = {name: seccomp.REFUSED[name] for name in needed}
 seccomp.install(ctypes.CDLL(None, use_errno=True))
-done = subprocess.run(["/autograder/run_autograder"])
-print("largest process:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, "MB")
+done = subprocess.run(sys.argv[1:])
+print("largest process:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, "MB", file=sys.stderr)
 sys.exit(done.returncode)
 """
 PEEKS = """
@@ -104,6 +104,11 @@ def prepare(case: Path, base: Path) -> None:
     (top / "run_autograder").chmod(0o755)
 
 
+def as_in_docker(python: str, command: list[str]) -> list[str]:
+    """The command with the rights that Docker gives root, and without new namespaces."""
+    return ["setpriv", f"--bounding-set={RIGHTS}", python, "-c", AS_IN_DOCKER, *command]
+
+
 def try_one(case: Path, name: str, content: bytes) -> str:
     """One row of the table; the platform starts each submission in a new container."""
     top = case / "autograder"
@@ -113,8 +118,8 @@ def try_one(case: Path, name: str, content: bytes) -> str:
     label, file = name.split("/")
     (top / "submission" / file).write_bytes(content)
     started = time.monotonic()
-    python = ["/autograder/grader/bin/python", "-c", AS_IN_DOCKER]
-    done = machine.inside(case, "root", ["setpriv", f"--bounding-set={RIGHTS}", *python])
+    line = as_in_docker("/autograder/grader/bin/python", ["/autograder/run_autograder"])
+    done = machine.inside(case, "root", line)
     seconds = time.monotonic() - started
     log = " / ".join((done.stdout + done.stderr).strip().splitlines())
     results = top / "results" / "results.json"
