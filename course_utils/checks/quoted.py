@@ -27,9 +27,6 @@ class Facts:
     decimals: frozenset[float] = frozenset()
     heads: frozenset[tuple[int, int]] = frozenset()
 
-    def __or__(self, other: "Facts") -> "Facts":
-        return Facts(*(a | b for a, b in zip(vars(self).values(), vars(other).values())))
-
     def quoted_in(self, note: str) -> bool:
         note = note.lower()
         return (
