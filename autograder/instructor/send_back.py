@@ -6,7 +6,7 @@ The rules are those of the systems' own sources, as published:
   splits a name at underscores and takes the first two parts that are numbers for user and
   attachment, or after `anon` the two parts that follow. It ignores a name whose last part begins
   with "link", and a number that is not a file of the student's present submission. The rest of the
-  name is free, so ours is made anew: a student's own file name could mislead it.
+  name is free, so we make our own: a student's own file name could mislead it.
 - Moodle (moodle/moodle, `is_valid_filename_for_import` in `mod/assign/feedback/file`) splits a
   folder's name at its first four underscores into name, participant, kind and plug-in, so that the
   name must have none. Before version 4.1 there must be an underscore at the end too.
