@@ -573,7 +573,8 @@ if built and ready("cached-self-attention"):
     without = write(model, start, count)
     cached = write(model, start, count, attention=CachedSelfAttention)
     print("the same text:", without.words == cached.words)
-    print(bytes(cached.words).decode(errors="replace"))
+    nothing = "(Nothing but spaces: this model has hardly been trained.)"
+    print(bytes(cached.words).decode(errors="replace").strip() or nothing)
 
 # %% [markdown]
 # Here is another classic bug. What if the positions start again at 0 with every call? The keys and values
@@ -589,7 +590,7 @@ if built and ready("cached-self-attention"):
             logits = model(token)  # `first` is forgotten
             token = logits[:, -1:].argmax(-1)
             text.append(int(token))
-    print(bytes(text).decode(errors="replace"))
+    print(bytes(text).decode(errors="replace").strip() or nothing)
 
 # %% [markdown]
 # What does a step cost? A larger model continues from 64 tokens with 256 more, both ways. It is untrained,

@@ -211,6 +211,12 @@ def test_05_to_07_parts_go_along_and_a_wrong_one_is_refused(notebook, screenshot
     for given in ("standard_library()", "bigram_bits(", "train_on_bytes("):
         said = run(page, given)
     assert "parameters" in said
+    run(page, "import as_tokens")
+    cached = "cached-self-attention"
+    assert "4 of 4 points" in answer(page, cached, solution_source(cached))
+    first, _, text = run(page, "import write\n").partition("\n")
+    assert first == "the same text: True" and text.strip()
+    assert run(page, "# `first` is forgotten").strip()
     save(page)
 
 
