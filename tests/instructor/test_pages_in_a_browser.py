@@ -34,6 +34,12 @@ CONTRAST = """() => {
 }"""
 
 
+# Names that stand on two lines without a blank to break at.
+BROKEN = """() => [...document.querySelectorAll('table a')]
+  .filter(a => !/\\s/.test(a.textContent.trim()) && a.getClientRects().length > 1)
+  .map(a => a.textContent)"""
+
+
 def feedback_with_a_heat_map(folder):
     for path in sorted((folder / "feedback").glob(f"*/{NAME}/{NAME}.html")):
         if 'class="heat"' in path.read_text(encoding="utf-8"):
@@ -76,6 +82,7 @@ def test_pages_are_readable_everywhere(browser, screenshots, request, page_path,
     )
     assert wider == 0
     assert page.evaluate(CONTRAST) == []
+    assert page.evaluate(BROKEN) == []
     assert fetched == [page_path.as_uri()]
     assert page.locator("script").count() == 0
     for picture in page.locator("[role=img]").all():
