@@ -190,6 +190,7 @@ def graded(tmp_path_factory):
 
 @needs_box
 @pytest.mark.box
+@pytest.mark.slow
 def test_everybody_is_graded_or_flagged_and_has_a_page(graded):
     run, records, pages, folder = graded
     assert run.graded + run.flagged == run.submissions == len(records)
@@ -201,6 +202,7 @@ def test_everybody_is_graded_or_flagged_and_has_a_page(graded):
 
 @needs_box
 @pytest.mark.box
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ann", *HONEST])
 def test_an_odd_file_with_a_right_answer_has_all_points(graded, name):
     _, records, _, _ = graded
@@ -210,6 +212,7 @@ def test_an_odd_file_with_a_right_answer_has_all_points(graded, name):
 
 @needs_box
 @pytest.mark.box
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*WITHOUT_POINTS, *ODD_FILES])
 def test_what_is_no_answer_has_no_points_and_a_reason(graded, name):
     _, records, _, _ = graded
@@ -219,6 +222,7 @@ def test_what_is_no_answer_has_no_points_and_a_reason(graded, name):
 
 @needs_box
 @pytest.mark.box
+@pytest.mark.slow
 def test_two_files_whose_names_differ_in_case_are_two_files(graded):
     _, records, _, _ = graded
     assert records["two_equal"].points == 8 and not records["two_equal"].flags

@@ -164,6 +164,7 @@ def test_slow_answers_share_the_time_that_their_submission_has(
 
 @needs_box
 @pytest.mark.box
+@pytest.mark.slow
 def test_a_submission_whose_answers_are_slow_but_allowed_is_stopped_and_flagged(tmp_path):
     """Each answer ends within the limit of one run; together they take more than a submission may."""
     release = release_notebook("00_start_here")

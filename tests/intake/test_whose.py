@@ -300,6 +300,24 @@ def test_a_number_that_two_students_have_on_the_roster_decides_nothing(tmp_path)
     assert set(found) == {"s1"}
 
 
+def test_two_thousand_people_are_told_apart_by_number_or_by_name(tmp_path):
+    people = [(f"s{n:04d}", f"Given{n % 97}", f"Family{n % 89}", 5000 + n) for n in range(2000)]
+    roster = tmp_path / "roster.csv"
+    lines = [
+        f"{who},{first},{last},{'' if number % 2 else number}"
+        for who, first, last, number in people
+    ]
+    roster.write_text("\n".join(["id,first_name,last_name,lms_user_id", *lines]))
+    contents = {
+        f"{first} {last}_{number}_assignsubmission_file/03_attention.ipynb": b"{}"
+        for _, first, last, number in people
+    }
+    path = zipped(tmp_path, contents)
+    found = find_files(path, ["03_attention"], tmp_path, roster)
+    senders = {one.student: one.arrivals[0].sender.user for one in found}
+    assert senders == {who: str(number) for who, _, _, number in people}
+
+
 def test_a_student_whose_id_begins_like_ours_for_nobody_is_not_dropped(tmp_path):
     path = laid_out(tmp_path, {"unknown-joe/essay.pdf": b"%PDF", **HONEST, "03_attention": b""})
     found = by_student(path)
