@@ -66,6 +66,15 @@ def test_every_notebook_and_guide_has_a_page(site):
     assert (site / "playground.html").exists()
 
 
+def test_the_front_page_names_the_licences_of_the_course_and_of_what_the_site_contains(site):
+    text = re.sub(r"<[^>]+>", "", (site / "index.html").read_text(encoding="utf-8"))
+    for name in ("CC BY 4.0", "BSD-3-Clause", "MathJax (Apache 2.0)", "Bootstrap (MIT)"):
+        assert name in text
+    shipped = [path.name for path in (site / "_static" / "vendor").iterdir()]
+    assert shipped == ["fontawesome"] and "Font Awesome" in text
+    assert "Sphinx Book Theme" in text
+
+
 def test_no_link_on_the_site_is_dead(site):
     known = pages(site)
     for path, page in known.items():
