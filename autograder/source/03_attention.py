@@ -28,7 +28,7 @@ from IPython.display import display
 from course_utils.figures.chart import Line, line_chart
 from course_utils.figures.bottleneck_plots import results
 from course_utils.recurrent import answer, reversal
-from course_utils.widgets import attention_map
+from course_utils.widgets import attention_map, predict
 
 _ = torch.manual_seed(0)
 
@@ -372,7 +372,18 @@ for sharpness in (1, 5, 50):
 # A comparison is only worth something if its rows differ in **one** thing. Here every kind of attention has the
 # same sizes, data, 30 epochs and join $\tanh(W_c\,[c_t; s_t])$ with the same $s_t$; only the score differs.
 # The first row has no attention at all. The last one has dot products but no softmax: the scores are the
-# weights, and nothing makes them sum to one. Training all this takes long, so the results are stored:
+# weights, and nothing makes them sum to one. Training all this takes long, so the results are stored. Make a
+# guess before you look at them:
+
+# %%
+guess = predict(
+    "03 linear scores",
+    "Linear scores never see a key. How many strings does that model reverse without a mistake?",
+    unit="%",
+    low=0,
+    high=100,
+)
+guess
 
 # %%
 scores = {}
@@ -380,7 +391,9 @@ for run in reversal.scores():
     if run.epochs == reversal.EPOCHS["quick"]:
         scores.setdefault((run.score, "whole strings"), []).append(run.strings)
         scores.setdefault((run.score, "letters"), []).append(run.characters)
-results({}, scores, "score", "stored")
+display(results({}, scores, "score", "stored"))
+linear = scores["linear", "whole strings"]
+guess.reveal(round(100 * sum(linear) / len(linear)))
 
 # %% [markdown]
 # Look at the ranges before the means.

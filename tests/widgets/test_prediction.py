@@ -1,7 +1,11 @@
 """Predict, then run: the guess is kept, shown beside the result, and never in the way."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+from autograder import build
 from course_utils.widgets import prediction
 from course_utils.widgets.prediction import predict
 
@@ -79,3 +83,13 @@ def test_words_from_the_notebook_are_shown_as_text():
     view = predict("markup", "Is <b>this</b> bold?", ["<i>yes</i>", "no"], guess="<i>yes</i>")
     assert "<b>this" not in view.picture.value and "<i>yes" not in view.picture.value
     assert "&lt;i&gt;yes" in view.reveal("no").html
+
+
+@pytest.mark.parametrize("number", ["02", "03", "05", "06", "07"])
+def test_a_guess_is_asked_for_before_the_experiments_that_surprise(number):
+    (path,) = (Path(build.__file__).parent / "source").glob(f"{number}_*.py")
+    source = path.read_text(encoding="utf-8")
+    asked = re.findall(r"^(\w+) = predict\(", source, re.M)
+    assert asked
+    for name in asked:
+        assert source.index(f"{name}.reveal(") > source.index(f"{name} = predict(")
