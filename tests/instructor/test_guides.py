@@ -38,7 +38,7 @@ def test_the_five_commands_of_the_readme(demonstration, tmp_path):
 
 def test_every_message_that_the_instructors_guide_quotes_is_one_that_the_code_prints():
     guide = (DOCS / "instructors.md").read_text(encoding="utf-8")
-    table = guide.partition("| the command says | do |")[2]
+    table = guide.partition("| the command prints | do |")[2]
     quoted = [words for row in table.splitlines() for words in re.findall(r"\*([^*]+)\*", row[:90])]
     code = " ".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "autograder").rglob("*.py")
