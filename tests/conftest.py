@@ -1,7 +1,6 @@
 """What all tests share: one thread a process, and a reason for every test that is left out."""
 
 import os
-import shutil
 from functools import cache
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -12,6 +11,8 @@ from hypothesis import settings
 
 import autograder.oracles  # noqa: F401 - gives the judge its oracles
 from course_utils import register
+from tools import system_packages
+from tools.system_packages import BROWSER
 
 # How long an example takes depends on the machine, and no test of ours is a timed one.
 settings.register_profile("ours", deadline=None)
@@ -20,7 +21,8 @@ settings.load_profile("ours")
 
 @cache
 def _no_browser() -> str:
-    return "" if shutil.which("chromium") else "needs Debian's chromium, which is not installed"
+    absent = [package for package, loss in system_packages.missing().items() if loss == BROWSER]
+    return f"needs Debian's {' and '.join(absent)}, not installed here" if absent else ""
 
 
 @cache
