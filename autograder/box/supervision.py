@@ -106,7 +106,9 @@ class Supervision:
                     poll.unregister(descriptor)
 
     def _watch(self, pid: int) -> None:
-        if watch.too_large(pid, self.limits.memory_bytes, 2 * self.limits.processes):
+        too_large = watch.too_large(pid, self.limits.memory_bytes, 2 * self.limits.processes)
+        # the kernel may have killed a child first, and its parent would wait until time is up
+        if too_large or self.group.ran_out_of_memory():
             self._stop("memory")
         elif self.overfull is not None and self.overfull():
             self._stop("output")

@@ -57,6 +57,22 @@ def kill_first(monkeypatch, times):
 
 
 @needs_box
+@needs_group
+def test_a_parent_whose_child_met_the_limit_does_not_wait_until_time_is_up(box, monkeypatch):
+    monkeypatch.setattr(supervision.watch, "too_large", lambda *limits: False)
+    fork = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        kept = bytearray(b"x") * (350 << 20)
+        time.sleep(600)
+time.sleep(600)
+"""
+    outcome = box.run(Job((fork,), REQUEST))
+    assert outcome.status == "memory"
+
+
+@needs_box
 def test_what_the_machine_killed_is_tried_again(box, monkeypatch):
     kill_first(monkeypatch, 1)
     assert box.run(Job(("x = 1",), REQUEST)).status == "ok"

@@ -1,4 +1,4 @@
-"""The instructors' guide, followed word by word. Its own file, so that a second core can help."""
+"""The instructors' guide, followed word by word."""
 
 import shutil
 
@@ -9,6 +9,7 @@ from tests.instructor.guides import ROOT, commands_in, follow
 
 @pytest.mark.box
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_instructors_guide(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     commands = commands_in("instructors.md")

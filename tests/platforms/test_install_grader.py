@@ -37,7 +37,8 @@ OTHER = "#!/bin/bash\n" + RECORD
 def boxed(*line):
     """The line with an empty /opt and without the machine's caches and lists of packages."""
     mounts = [word for place in ("/opt", "/root", "/var/lib/apt") for word in ("--tmpfs", place)]
-    return ["bwrap", "--dev-bind", "/", "/", *mounts, *line]
+    course = ["--ro-bind", str(ROOT), str(ROOT)]  # which may be in one of them
+    return ["bwrap", "--dev-bind", "/", "/", *mounts, *course, *line]
 
 
 def can_be_boxed():

@@ -158,7 +158,7 @@ def test_03_small_steps_lead_to_a_module_that_trains(notebook, screenshots):
         assert shown in run(page, "def all_at_once")
     right = solution_source("dot-prod-attention")
     crash = answer(page, "dot-prod-attention", right.replace("states.transpose(1, 2)", "states"))
-    assert "In a product [B, T, D] meets [B, S, D]" in crash
+    assert "In a product, [B, T, D] meets [B, S, D]" in crash
     assert "softmax runs over the queries" in answer(
         page, "dot-prod-attention", right.replace("dim=-1)  # each row", "dim=1)  # each row")
     )
@@ -174,6 +174,7 @@ def test_03_small_steps_lead_to_a_module_that_trains(notebook, screenshots):
     assert "The saved file is in order." in said and "Check yourself" in said
 
 
+@pytest.mark.thorough
 def test_05_to_07_parts_go_along_and_a_wrong_one_is_refused(notebook, screenshots):
     page = notebook("05")
     for exercise in PARTS:
@@ -220,6 +221,7 @@ def test_05_to_07_parts_go_along_and_a_wrong_one_is_refused(notebook, screenshot
     save(page)
 
 
+@pytest.mark.thorough
 def test_08_a_wrong_sign_is_named_and_progress_counts_all_that_was_saved(notebook, screenshots):
     page = notebook("08")
     right = solution_source("rotary-positions")
