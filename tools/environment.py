@@ -1,11 +1,12 @@
 """Makes an environment and installs one layer of the course's packages into it.
 
-uv does the work if it can: on a machine without a GPU it takes PyTorch's CPU build. If uv or
-PyTorch's own packages can't be reached, pip takes over. Each run ends with a stamp, so that make
-knows what is installed.
+uv does the work if it can: on a machine without a GPU it takes PyTorch's CPU build. If PyTorch's own
+packages can't be reached, uv looks where pip would; without uv, pip takes over. Each run ends with a
+stamp, so that make knows what is installed.
 """
 
 import argparse
+import ast
 import importlib.util
 import os
 import re
@@ -129,14 +130,37 @@ def no_space(folder: Path, how_much: str) -> str:
 
 
 def choose_installer(python: Path, wanted: list[str]) -> tuple[list, str]:
-    """The command that installs, and which build of PyTorch it takes: cpu, cuda or unknown."""
-    pip = [python, "-m", "pip", "install", "--progress-bar", "off", *wanted]
+    """The command that installs, and which build of PyTorch it takes: cpu, cuda or unknown.
+
+    "only cuda" means that there is no other choice, GPU or not.
+    """
     uv = find_uv(python)
     if uv is None:
         print("uv is not available here, so pip installs the packages.", flush=True)
-        return pip, "unknown"
-    command = [uv, "pip", "install", "--python", python, "--torch-backend=auto", *wanted]
-    # Give up on an address that does not answer after a few seconds: pip then takes over.
+    else:
+        # As pip does: without compiled files, a box that may not write would compile every time.
+        plain = [uv, "pip", "install", "--python", python, "--compile-bytecode", *wanted]
+        command = [*plain, "--torch-backend=auto"]
+        torch, problem = try_uv(command)
+        if NO_NETWORK.search(problem):
+            print(
+                "PyTorch's own package server can't be reached, so PyTorch comes from the index "
+                "that pip uses.",
+                flush=True,
+            )
+            command = [*plain, *pips_places(python)]
+            torch, problem = try_uv(command)
+            torch = "only cuda" if torch == "cuda" else torch
+        if not problem:
+            return command, torch
+        reason = problem.strip().splitlines()[-1].strip()
+        print(f"uv doesn't work here ({reason}), so pip installs the packages.", flush=True)
+    return [python, "-m", "pip", "install", "--progress-bar", "off", *wanted], "unknown"
+
+
+def try_uv(command: list) -> tuple[str, str]:
+    """Which build of PyTorch uv would install, and what stops it from doing so."""
+    # Give up on an address that does not answer after a few seconds.
     impatient = {**os.environ, "UV_HTTP_CONNECT_TIMEOUT": "5", "UV_HTTP_RETRIES": "1"}
     tried = subprocess.run(
         [*command, "--dry-run"],
@@ -146,17 +170,28 @@ def choose_installer(python: Path, wanted: list[str]) -> tuple[list, str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    if tried.returncode == 0:
-        return command, "cuda" if re.search(r"\+ (nvidia-|torch==.*\+cu)", tried.stdout) else "cpu"
-    if NO_NETWORK.search(tried.stdout):
-        print(
-            "PyTorch's own package server can't be reached, so pip installs the packages.",
-            flush=True,
-        )
-    else:
-        reason = tried.stdout.strip().splitlines()[-1].strip()
-        print(f"uv doesn't work here ({reason}), so pip installs the packages.", flush=True)
-    return pip, "unknown"
+    if tried.returncode:
+        return "unknown", tried.stdout or f"exit code {tried.returncode}"
+    cuda = re.search(r"\+ (nvidia-|torch==.*\+cu)", tried.stdout)
+    return "cuda" if cuda else "cpu", ""
+
+
+def pips_places(python: Path) -> list[str]:
+    """Where pip's settings tell it to look, as options of uv, which doesn't read them."""
+    options = ["--index-strategy", "unsafe-best-match"]  # all places are equal, as they are to pip
+    for name, value in pip_settings(python):
+        if name in ("index-url", "extra-index-url", "find-links"):
+            for place in value.split():
+                options += [f"--{name}", place]
+    return options
+
+
+def pip_settings(python: Path | str) -> list[tuple[str, str]]:
+    """Pip's settings from its files and the environment, such as ("find-links", "/wheels")."""
+    command = [python, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True).stdout
+    found = re.findall(r"^\S+?\.([\w-]+)=('.*'|\".*\")$", listed, re.M)
+    return [(name, ast.literal_eval(value)) for name, value in found]
 
 
 def find_uv(python: Path) -> Path | str | None:
@@ -189,6 +224,8 @@ def announcement(layer: Layer, torch: str) -> str:
     )
     if torch == "cuda":
         text += f"\nThis machine has a GPU: PyTorch's build for it needs {cuda}."
+    elif torch == "only cuda":
+        text += f"\nThe only build of PyTorch within reach is the one for GPUs: {cuda}."
     elif torch == "unknown" and sys.platform == "linux":
         text += f"\npip may take PyTorch's build for GPUs, even without one: {cuda}."
     return text

@@ -9,9 +9,7 @@ with debootstrap. Nothing else may download meanwhile: megabytes are counted on 
 """
 
 import argparse
-import ast
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -23,6 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import environment  # noqa: E402
+
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 USERS = ("root", "student")
 STEPS = ("lab", "test")
@@ -189,13 +191,11 @@ def settings(user: str) -> dict[str, str]:
 
 
 def pip_settings() -> dict[str, str]:
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True
-    ).stdout
-    return {
-        "PIP_" + name.upper().replace("-", "_"): ast.literal_eval(value)
-        for name, value in re.findall(r"^\S+?\.([\w-]+)=('.*'|\".*\")$", listed, re.M)
-    }
+    """As variables for a command in the root."""
+    listed = environment.pip_settings(sys.executable)[
+        ::-1
+    ]  # pip's own variables win, and are first
+    return {"PIP_" + name.upper().replace("-", "_"): value for name, value in listed}
 
 
 def local_folders(values) -> list[str]:
@@ -221,8 +221,7 @@ def try_step(case: Path, suite: str, user: str, step: str) -> Row:
     else:
         failure = run_tests(case, user)
         seconds = time.monotonic() - started
-    log = course / ".venv" / "install.log"
-    fetched = (received() - before) / 1e6 + local_wheels(log)
+    fetched = (received() - before) / 1e6 + local_wheels(course / ".venv")
     caches = [course / ".venv", case / home(user).lstrip("/") / ".cache"]
     return Row(
         *(suite, user, step, seconds, again, fetched),
@@ -303,12 +302,13 @@ def received() -> int:
     return sum(int(counts.split()[0]) for name, counts in cards if name.strip() != "lo")
 
 
-def local_wheels(log: Path) -> float:
-    """Megabytes that pip took from this machine's disk; elsewhere they would be downloads."""
-    if not log.exists():
-        return 0
-    taken = re.findall(r"^\s*Processing (/\S+\.whl)", log.read_text(errors="replace"), re.M)
-    return sum(Path(p).stat().st_size for p in set(taken) if Path(p).exists()) / 1e6
+def local_wheels(venv: Path) -> float:
+    """Megabytes of packages that lie on this machine's disk; elsewhere they would be downloads."""
+    installed = {path.name for path in venv.glob("lib/python3*/site-packages/*.dist-info")}
+    folders = pip_settings().get("PIP_FIND_LINKS", "").split()
+    wheels = [wheel for folder in folders for wheel in Path(folder).glob("*.whl")]
+    taken = [w for w in wheels if "-".join(w.name.split("-")[:2]) + ".dist-info" in installed]
+    return sum(wheel.stat().st_size for wheel in taken) / 1e6
 
 
 def size(folders: list[Path]) -> float:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-from tools import fresh_machine
+from tools import environment, fresh_machine
 from tools.fresh_machine import Row
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def test_pips_settings_become_variables_and_their_folders_are_bound(tmp_path, mo
         f":env:.find-links='{tmp_path}/wheels'\n:env:.default-timeout='180'\n"
     )
     monkeypatch.setattr(
-        fresh_machine.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=said)
+        environment.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=said)
     )
     settings = fresh_machine.pip_settings()
     assert settings["PIP_DEFAULT_TIMEOUT"] == "180"
@@ -34,13 +34,14 @@ def test_pips_settings_become_variables_and_their_folders_are_bound(tmp_path, mo
     ]
 
 
-def test_wheels_from_this_machines_disk_count_as_downloads(tmp_path):
-    wheel = tmp_path / "torch-2.13.0-py3-none-any.whl"
-    wheel.write_bytes(bytes(3_000_000))
-    log = tmp_path / "install.log"
-    log.write_text(f"Processing {wheel} (from x)\nProcessing {wheel}\nProcessing ./course\n")
-    assert fresh_machine.local_wheels(log) == 3
-    assert fresh_machine.local_wheels(tmp_path / "none.log") == 0
+def test_wheels_from_this_machines_disk_count_as_downloads(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    for wheel in ("torch-2.13.0+cpu-cp311-cp311-manylinux.whl", "six-1.17.0-py3-none-any.whl"):
+        (tmp_path / wheel).write_bytes(bytes(3_000_000))
+    venv = tmp_path / "venv"
+    (venv / "lib/python3.11/site-packages/torch-2.13.0+cpu.dist-info").mkdir(parents=True)
+    assert fresh_machine.local_wheels(venv) == 3
+    assert fresh_machine.local_wheels(tmp_path / "none") == 0
 
 
 def test_an_ordinary_user_is_told_to_become_root(monkeypatch):

@@ -172,12 +172,51 @@ def test_with_a_gpu_the_larger_download_is_announced(tmp_path):
     assert larger in environment.announcement(LAYERS["student"], torch)
 
 
-def test_where_pytorchs_own_packages_are_out_of_reach_pip_installs(tmp_path, capsys):
-    python = fake_uv(tmp_path, "echo '  cause: dns error'; exit 2")
+UNREACHABLE = "PyTorch's own package server can't be reached, so PyTorch comes from the index that pip uses.\n"
+
+
+def offline_uv(folder: Path, elsewhere: str) -> Path:
+    """A uv that can't reach PyTorch's own packages, and does as the script says without them."""
+    own = "case \"$*\" in *--torch-backend=auto*) echo '  cause: dns error'; exit 2;; esac\n"
+    return fake_uv(folder, own + elsewhere)
+
+
+def test_where_pytorchs_own_packages_are_out_of_reach_uv_looks_where_pip_does(
+    tmp_path, capsys, monkeypatch
+):
+    settings = [("find-links", "/a /b"), ("timeout", "180"), ("extra-index-url", "https://x.test")]
+    monkeypatch.setattr(environment, "pip_settings", lambda _: settings)
+    python = offline_uv(tmp_path, "echo ' + torch==2.13.0+cpu'")
     command, torch = environment.choose_installer(python, ["--editable", ".[lab]"])
+    assert command[0] == python.with_name("uv") and "--torch-backend=auto" not in command
+    places = command[command.index("--find-links") :]
+    assert places == ["--find-links", "/a", "--find-links", "/b"] + [
+        "--extra-index-url",
+        "https://x.test",
+    ]
+    assert capsys.readouterr().out == UNREACHABLE
+    assert torch == "cpu"
+
+
+def test_a_build_for_gpus_without_a_choice_is_announced_as_such(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "pip_settings", lambda _: [])
+    python = offline_uv(tmp_path, "echo ' + nvidia-cublas==13.1'; echo ' + torch==2.13.0'")
+    _, torch = environment.choose_installer(python, [])
+    said = environment.announcement(LAYERS["student"], torch)
+    assert "The only build of PyTorch within reach is the one for GPUs" in said
+    assert f"{environment.CUDA_DOWNLOAD_GB} GB more to download" in said
+    assert "This machine has a GPU" not in said
+
+
+def test_where_uv_reaches_nothing_pip_installs(tmp_path, capsys):
+    python = Path(sys.executable)
+    uv = fake_uv(tmp_path, "echo '  cause: dns error'; exit 2").with_name("uv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environment, "find_uv", lambda _: uv)
+        command, torch = environment.choose_installer(python, ["--editable", ".[lab]"])
     assert command[:4] == [python, "-m", "pip", "install"]
-    assert capsys.readouterr().out == (
-        "PyTorch's own package server can't be reached, so pip installs the packages.\n"
+    assert capsys.readouterr().out == UNREACHABLE + (
+        "uv doesn't work here (cause: dns error), so pip installs the packages.\n"
     )
     said = environment.announcement(LAYERS["student"], torch)
     if sys.platform == "linux":
