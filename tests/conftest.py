@@ -1,4 +1,4 @@
-"""What all tests share: one thread a process, and a reason for every test that is left out."""
+"""What all tests share: one thread per process, and a reason for every test that is left out."""
 
 import os
 from functools import cache

@@ -161,7 +161,9 @@ def test_nothing_stays_behind_when_the_box_is_closed():
 
 
 @needs_box
-def test_nothing_of_a_killed_supervisor_stays(tmp_path):
+def test_nothing_of_a_killed_supervisor_stays(tmp_path, monkeypatch):
+    # in a place of its own: any other box that starts meanwhile would tidy up too
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     script = tmp_path / "supervisor.py"
     script.write_text(
         "import time\nfrom autograder.box import Box, Job\n"
@@ -170,7 +172,12 @@ def test_nothing_of_a_killed_supervisor_stays(tmp_path):
         "box.run(Job(('x = 1',), wire.pack_request({})))\n"
         "print(box._process.pid, box._folder, flush=True)\ntime.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as process:
         zygote, folder = process.stdout.readline().split()
         zygote = int(zygote)
         process.kill()

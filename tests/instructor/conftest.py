@@ -12,6 +12,7 @@ from autograder.cli import main
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.browser import browser, screenshots  # noqa: F401
+from tests.once import made_once
 
 STUDENTS = 14
 
@@ -19,13 +20,16 @@ STUDENTS = 14
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory):
     """The course directory of a demonstration and what the command printed. Not to be changed."""
-    folder = tmp_path_factory.mktemp("demonstration") / "course"
-    result = CliRunner().invoke(
-        main,
-        ["demo", str(folder), "--students", str(STUDENTS), "--assignment", "03_attention"],
-    )
-    assert result.exit_code == 0, result.output
-    return folder, result.output
+
+    def make(folder):
+        course = str(folder / "course")
+        command = ["demo", course, "--students", str(STUDENTS), "--assignment", "03_attention"]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        (folder / "said.txt").write_text(result.output, encoding="utf-8")
+
+    folder = made_once(tmp_path_factory, "demonstration", make)
+    return folder / "course", (folder / "said.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -42,10 +46,3 @@ def autograder():
         return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
     return run
-
-
-def pytest_collection_modifyitems(items):
-    """One worker for all tests that use the demonstration, so that it is made once."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("instructor"))

@@ -10,6 +10,7 @@ from tests.instructor.guides import DOCS, ROOT, commands_in, follow
 
 @pytest.mark.box
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_authors_guide(tmp_path):
     """On a copy of the course: the register, the source, the check and the mutants of the guide."""
     for name in ("autograder", "course_utils", "notebooks"):

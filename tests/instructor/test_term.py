@@ -99,6 +99,7 @@ class Term:
         return {row[3]: row[5] for row in list(csv.reader(io.StringIO(text)))[2:]}
 
 
+@pytest.mark.thorough
 def test_a_term(tmp_path, autograder):
     term = Term(tmp_path, autograder)
 

@@ -18,6 +18,7 @@ from autograder.whole_class.course_directory import prepare_course
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.browser import browser, screenshots  # noqa: F401
+from tests.once import made_once
 
 NAME = "03_attention"
 QUESTION = "reversal-map"
@@ -76,10 +77,12 @@ def enter(root, answers: dict[str, str], names=lambda student: ("", "")) -> None
 
 @pytest.fixture(scope="session")
 def made_class(tmp_path_factory):
-    root = tmp_path_factory.mktemp("class") / "course"
     answers = {f"s{n:03d}": answer_of(n) for n in range(STUDENTS)}
-    enter(root, answers, lambda student: ("Student", f"Number {student[1:]}"))
-    return root
+
+    def make(folder):
+        enter(folder / "course", answers, lambda student: ("Student", f"Number {student[1:]}"))
+
+    return made_once(tmp_path_factory, "marking", make) / "course"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ EXCHANGE = "/srv/nbgrader/exchange"
 
 @pytest.mark.box
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(why_unavailable()), reason="no box")
 def test_the_commands_of_the_guide_run_in_their_order(tmp_path):
     exchange, course = tmp_path / "exchange", tmp_path / "course"
@@ -57,6 +58,7 @@ def test_the_dockerfile_copies_what_the_grader_needs_and_runs_the_tried_script()
     assert script in setup
 
 
+@pytest.mark.thorough
 def test_the_copied_files_are_enough_for_the_commands(tmp_path):
     """As in the image: the folders of the Dockerfile alone, without tests and docs."""
     for name in CONTENTS:

@@ -141,6 +141,7 @@ def test_00_a_first_module_fails_passes_is_saved_and_counted(notebook, screensho
         assert fits_a_phone(page, name, screenshots / f"00_{name.split('(')[0]}.png") == []
 
 
+@pytest.mark.thorough
 def test_03_small_steps_lead_to_a_module_that_trains(notebook, screenshots):
     page = notebook("03")
     for given in ("from IPython.display", "plain = reversal", "without = ", "def in_a_loop"):
