@@ -76,6 +76,13 @@ def started(what: str, start: Callable[[], Started]) -> Started:
     raise AssertionError("unreachable: the last try returns or raises")
 
 
+def wait_for_value(field, value: str) -> None:
+    """A kernel sends the picture and the fields one after the other: the last one may come late."""
+    from playwright.sync_api import expect
+
+    expect(field).to_have_value(value, timeout=1000 * PATIENCE)
+
+
 def _wait_until_up(process: subprocess.Popen, url: str, log: Path) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.build import NOTEBOOKS
 from course_utils import register
-from tests.browser import new_page, open_lab, run_all, wait_idle
+from tests.browser import new_page, open_lab, run_all, wait_for_value, wait_idle
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("notebook_01")]
 
@@ -97,6 +97,8 @@ def test_a_challenge_is_solved_and_its_line_handed_in_with_the_keyboard(page, sc
     for column, number in enumerate(("10", "10", "-10", "-10"), 1):
         replace_number(page, area, f"Q row 1 column {column}", number)
     area.locator(LIVE).get_by_text("Solved").wait_for()
+    line = 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}\n'
+    wait_for_value(area.get_by_label("Copy to your answer"), line)
     area.screenshot(path=screenshots / "notebook_01_challenge.png")
     area.get_by_role("button", name="Undo").click()
     area.locator(LIVE).get_by_text("Solved").wait_for(state="detached")

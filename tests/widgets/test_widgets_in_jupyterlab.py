@@ -10,7 +10,16 @@ from nbconvert import HTMLExporter
 
 from course_utils.figures.numbers import shown
 from course_utils.figures.theme import DARK
-from tests.browser import PATIENCE, new_page, open_lab, run_all, save, set_lab_theme, write_notebook
+from tests.browser import (
+    PATIENCE,
+    new_page,
+    open_lab,
+    run_all,
+    save,
+    set_lab_theme,
+    wait_for_value,
+    write_notebook,
+)
 from tests.widgets.gallery import CELLS, DATA
 
 # One worker for all of it: they share a server and a page.
@@ -166,7 +175,7 @@ def test_a_number_of_k_is_reached_and_changed_by_keyboard_alone(page, screenshot
     area.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")
     assert wait_for_change(page, "editor", after) == before
-    assert area.get_by_label("K row 2 column 1").input_value() == "1"
+    wait_for_value(area.get_by_label("K row 2 column 1"), "1")
     area.get_by_role("button", name="Redo").focus()
     page.keyboard.press("Enter")
     assert wait_for_change(page, "editor", before) == after
@@ -224,8 +233,8 @@ def test_a_challenge_is_solved_by_keyboard_and_its_distance_is_live(page, screen
         type_into(page, "challenge", f"Q row 1 column {column}", value)
     area.locator(LIVE).get_by_text("Solved").wait_for()
     area.screenshot(path=screenshots / "challenge_solved.png")
-    line = area.get_by_label("Copy to your answer").input_value()
-    assert line == 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}\n'
+    line = 'challenge_answers["copy-one"] = {"Q": [[10, 10, -10, -10], [0, 0, 0, 0]]}\n'
+    wait_for_value(area.get_by_label("Copy to your answer"), line)
     assert area.get_by_label("K row 1 column 1").is_disabled()
     area.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")
