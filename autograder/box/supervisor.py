@@ -179,7 +179,9 @@ class Box:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=None if self.wall == NAMESPACES else walls.environment(inner_home),
+            env=None
+            if self.wall == NAMESPACES
+            else {**walls.environment(inner_home), **walls.LARGE_PAGES},
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )

@@ -18,6 +18,8 @@ SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/bin", "/lib", "/lib64", "/bin"
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 MASKED = ("autograder", "course_utils")
+# the warm process allocates large pages from the start, and then removes this variable
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 class BoxUnavailable(RuntimeError):
@@ -101,7 +103,7 @@ def command(boxed_course: Path, font_cache: Path | None) -> list[str]:
     else:
         line += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     line += ["--hostname", "box", "--new-session", "--clearenv"]
-    for name, value in environment("/tmp").items():
+    for name, value in {**environment("/tmp"), **LARGE_PAGES}.items():
         line += ["--setenv", name, value]
     # before the bound paths: an environment may itself be under /tmp
     line += ["--perms", "1777", "--tmpfs", "/tmp"]

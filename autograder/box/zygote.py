@@ -44,6 +44,8 @@ NOBODY = 65534
 # the supervisor's names for the walls
 NAMESPACES, OTHER_USER = "box", "other user"
 MOST_NAMES = 65536  # bytes in a list of further modules
+MADV_COLLAPSE = 25
+FOR_THE_WARM_PROCESS = "GLIBC_TUNABLES"  # a variable that no submission needs
 SETUP_FAILED = 97  # the inner process exits with this status if a wall could not be raised
 
 PROBES = "course_utils.checks.probes"
@@ -128,10 +130,25 @@ def import_all(modules: list[str]) -> None:
             import_whole(name)
 
 
+def use_large_pages() -> None:
+    """Put what is in memory by now into large pages, where the kernel can do that.
+
+    Each fork copies the table of pages, and each end of a child takes its copy apart: with 40,000
+    small pages that would be a quarter of what a submission costs.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/maps") as file:
+        for line in file.read().splitlines():
+            places, allowed, _, _, inode, *_ = line.split()
+            if allowed == "rw-p" and inode == "0":
+                start, end = (int(place, 16) for place in places.split("-"))
+                libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
+
+
 def import_and_keep(modules: list[str]) -> None:
     """Import modules that all later children then have from the start."""
     import_all(modules)
     gc.freeze()
+    use_large_pages()
     if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
         raise SystemExit("a module started a thread, which would not survive the fork")
 
@@ -453,6 +470,7 @@ def main() -> None:
     gc.disable()  # imports leave no garbage, and looking for it would take a tenth of the time
     settings = json.loads(sys.argv[1])
     sys.argv = ["box"]
+    os.environ.pop(FOR_THE_WARM_PROCESS, None)
     control = socket.socket(fileno=settings.pop("control"))
     if settings["wall"] == NAMESPACES:
         become_nobody()

@@ -71,6 +71,29 @@ def test_magics_and_shell_commands_work_and_write_to_their_own_folder(box):
     assert value_of(outcome) == [6]
 
 
+def large_pages_available() -> bool:
+    switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+    return release >= (6, 1) and switch.exists() and "[never]" not in switch.read_text()
+
+
+@needs_box
+@pytest.mark.skipif(not large_pages_available(), reason="the kernel has no large pages")
+def test_the_warm_process_is_in_large_pages_so_that_forks_are_cheap(box):
+    box.wait()
+    warm = watch.descendants(box._process.pid, 100)[-1]
+    lines = Path(f"/proc/{warm}/smaps_rollup").read_text().splitlines()[1:]
+    size = {line.split()[0]: int(line.split()[1]) for line in lines}
+    assert size["AnonHugePages:"] > size["Anonymous:"] / 2
+
+
+@needs_box
+def test_a_submission_does_not_see_the_variable_of_the_warm_process(box):
+    names = ", ".join(map(repr, walls.LARGE_PAGES))
+    cells = ("import os", f"x = [name in os.environ for name in [{names}]]")
+    assert value_of(box.run(Job(cells, REQUEST))) == [False]
+
+
 @needs_box
 def test_check_and_ready_do_nothing_inside(box):
     cells = ("from course_utils import check, ready", "x = [bool(ready('a')), bool(check('a'))]")
