@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-import jupytext
 from nbformat import NotebookNode
 
 from autograder.paths import SOURCES
@@ -19,6 +18,8 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 @cache
 def minutes(notebook: str) -> int:
     """The minutes of a notebook, from its source. Waiting for training does not count."""
+    import jupytext  # it imports Jupyter's server, and grading needs neither
+
     text = (SOURCES / f"{notebook}.py").read_text(encoding="utf-8")
     return minutes_of(notebook, jupytext.reads(text, fmt="py:percent").cells)
 

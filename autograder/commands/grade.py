@@ -68,6 +68,7 @@ def command(
     """
     from autograder.box import Box, BoxUnavailable
     from autograder.box.choice import OTHER_USER
+    from autograder.grading.light_start import without_servers
 
     # the box takes seconds to import torch, so it starts before we import anything ourselves
     box = None if cluster else Box(jobs, unsafe=unsafe)
@@ -77,6 +78,7 @@ def command(
     except BoxUnavailable as problem:
         raise click.ClickException(str(problem)) from None
     gc.disable()  # modules are never garbage: searching them for it takes a tenth of the time
+    without_servers()
     from rich.console import Console
 
     from autograder.agreement import asker

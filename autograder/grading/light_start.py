@@ -1,21 +1,28 @@
-"""Starts the process that reads submissions, without what it would import and never use.
+"""Starts a process without what it would import and never use.
 
-Importing nbgrader starts its server extensions and sqlalchemy, and jsonschema compiles a grammar
-of addresses: together four fifths of the time. Reading needs one module of nbgrader, and no
-address is checked.
+Importing nbgrader imports its server extensions, and jsonschema compiles a grammar of addresses.
+Where submissions are read, that would be four fifths of the time; where a class is graded, a third.
+Both need some modules of nbgrader and no server, and no address is checked.
 """
 
 import sys
-from importlib.util import find_spec
-from types import ModuleType
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+
+
+def without_servers() -> None:
+    """Let `import nbgrader` find its modules, and import none of them by itself."""
+    if "nbgrader" in sys.modules:
+        return
+    found = find_spec("nbgrader")
+    if found is not None:
+        sys.modules["nbgrader"] = bare = module_from_spec(found)
+        vars(bare)["__version__"] = import_module("nbgrader._version").__version__
 
 
 def main() -> None:
-    found = find_spec("nbgrader")
-    if found is not None:
-        bare = ModuleType("nbgrader")
-        bare.__path__ = list(found.submodule_search_locations or ())
-        sys.modules["nbgrader"] = bare
+    """The process that reads submissions."""
+    without_servers()
     # as if it were not installed
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     from autograder.grading import reader_process

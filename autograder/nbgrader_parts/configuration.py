@@ -69,7 +69,7 @@ def release_settings(c: Config) -> None:
         "nbgrader.preprocessors.ClearOutput",
         "nbgrader.preprocessors.CheckCellMetadata",
         "nbgrader.preprocessors.ComputeChecksums",
-        f"{PARTS}.release.CollectCells",
+        f"{PARTS}.collect_cells.CollectCells",
         "nbgrader.preprocessors.SaveCells",
         "nbgrader.preprocessors.ClearHiddenTests",
         "nbgrader.preprocessors.ClearMarkScheme",

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, SubmittedAssignment, SubmittedNotebook
 from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from autograder import choices
@@ -31,6 +30,10 @@ EVERYBODY = ""  # no student's id
 
 def late_plugin(config: Config | None) -> LateSubmissionPlugin:
     """nbgrader's own plug-in, or the class that the course names."""
+    if config is None or not any("plugin_class" in section for section in config.values()):
+        return LateSubmissionPlugin(config=config)
+    from nbgrader.preprocessors import AssignLatePenalties  # it imports nbconvert
+
     return AssignLatePenalties(config=config).plugin_class(config=config)
 
 

@@ -7,9 +7,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nbformat import NotebookNode
-from nbgrader import utils
-from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from autograder.nbgrader_parts.configuration import alembic_on_path
@@ -32,39 +29,16 @@ class ReleasedCell:
     points: float | None  # None if nothing is graded
 
 
-class CollectCells(NbGraderPreprocessor):
-    """Alongside nbgrader's SaveCells: keeps the same cells for a gradebook that has submissions.
-
-    nbgrader refuses to add or remove cells there; `follow` knows how.
-    """
-
-    found: list[ReleasedCell] = []
-
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        CollectCells.found = [_released(cell) for cell in nb.cells if "nbgrader" in cell.metadata]
-        return nb, resources
-
-
-def _released(cell: NotebookNode) -> ReleasedCell:
-    own = cell.metadata.nbgrader
-    return ReleasedCell(
-        own["grade_id"],
-        cell.cell_type,
-        cell.source,
-        own.get("checksum"),
-        utils.is_locked(cell),
-        utils.is_solution(cell),
-        float(own["points"]) if utils.is_grade(cell) else None,
-    )
-
-
 def generate_assignment(config: Config, into_gradebook: bool) -> list[ReleasedCell]:
     """Write `release/` of a course directory; also enter the cells into the gradebook if asked to.
 
     `config` comes from `configuration.for_course`. The cells are given back either way.
     """
+    # they import nbconvert, which takes longer than all the rest of grading's imports
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
+
+    from autograder.nbgrader_parts.collect_cells import CollectCells
 
     config.GenerateAssignment.force = True
     config.GenerateAssignment.no_database = not into_gradebook
