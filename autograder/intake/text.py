@@ -51,6 +51,8 @@ def clean_name(text: object, longest: int = LONGEST_NAME) -> str:
     """A name on one line, normalised (NFC) and cut to length; empty if it isn't text."""
     if not isinstance(text, str):
         return ""
+    if text.isascii() and text.isprintable():  # nearly every name
+        return " ".join(text[: 4 * longest].split())[:longest].strip()
     # Cut first: the time to normalise a long pile of accents grows with its square.
     text = _few_marks(SURROGATE.sub("\ufffd", text[: 4 * longest]))
     text = unicodedata.normalize("NFC", " ".join(text.split()))

@@ -18,6 +18,8 @@ MAX_FRAME = 256 << 20
 MAX_DIMENSIONS = 8
 DTYPES = ("float64", "float32", "int64", "int32", "bool", "uint8")
 STATUSES = ("ok", "missing", "error")
+TYPES = {name: np.dtype(name) for name in DTYPES}
+NAMES = {dtype: name for name, dtype in TYPES.items()}
 
 
 class BadFrame(ValueError):
@@ -45,6 +47,11 @@ class Reply:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     error: str = ""
+
+
+def name_of(dtype: np.dtype) -> str:
+    """NumPy's name for a type; NumPy itself puts it together again each time."""
+    return NAMES.get(dtype) or dtype.name
 
 
 def pack_request(asks: dict[str, list[Ask]]) -> bytes:
@@ -100,10 +107,11 @@ def _pack(content) -> bytes:
 
     def shelve(value):
         if isinstance(value, np.ndarray):
-            if value.dtype.name not in DTYPES:
+            name = name_of(value.dtype)
+            if name not in DTYPES:
                 raise TypeError(f"Arrays of type {value.dtype} do not travel.")
             arrays.append(np.ascontiguousarray(value))
-            return {"__array__": [value.dtype.name, list(value.shape)]}
+            return {"__array__": [name, list(value.shape)]}
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, dict):
@@ -133,9 +141,10 @@ def _unpack(frame: bytes):
 
     def restore(value):
         nonlocal position
-        if isinstance(value, list):
+        kind = type(value)  # JSON gives these types and no others
+        if kind is list:
             return [restore(v) for v in value]
-        if not isinstance(value, dict):
+        if kind is not dict:
             return value
         if "__array__" not in value:
             return {k: restore(v) for k, v in value.items()}
@@ -144,7 +153,7 @@ def _unpack(frame: bytes):
         if position + size > len(frame):
             raise BadFrame("The frame ends before its last array does.")
         # A copy, so that the array is writable and aligned, and the frame can be freed.
-        array = np.frombuffer(frame[position : position + size], dtype).reshape(shape).copy()
+        array = np.frombuffer(frame, dtype, math.prod(shape), position).reshape(shape).copy()
         position += size
         return array
 
@@ -165,4 +174,4 @@ def _array_header(value: dict) -> tuple[np.dtype, list[int]]:
     plain = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 32 for n in shape)
     if len(value) != 1 or name not in DTYPES or not plain or len(shape) > MAX_DIMENSIONS:
         raise BadFrame("An array in the frame has a type or shape that is not allowed.")
-    return np.dtype(name), shape
+    return TYPES[name], shape

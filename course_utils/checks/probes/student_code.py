@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_utils.asked import asked_now
-from course_utils.checks.wire import DTYPES
+from course_utils.checks.wire import DTYPES, name_of
 
 MAX_ARRAY_BYTES = 16 << 20
 MAX_ERROR_LENGTH = 1200
@@ -99,7 +99,7 @@ def as_array(value) -> np.ndarray | str:
     else:
         named = {type(None): "nothing (None)", str: "text"}
         return named.get(type(value), f"a {type(value).__name__}")
-    if value.dtype.name not in DTYPES:
+    if name_of(value.dtype) not in DTYPES:
         return f"an array of type {value.dtype}"
     if value.nbytes > MAX_ARRAY_BYTES:
         return f"an array of shape {list(value.shape)}, which is far too large"
