@@ -244,7 +244,7 @@ class Box:
         where = {} if place is None else {"root": str(place.root), "user": place.user}
         overfull = None if place is None else partial(place.overfull, self.limits.file_bytes)
         with contextlib.ExitStack() as open_files:
-            paper = open_files.enter_context(tempfile.TemporaryFile())
+            paper = open_files.enter_context(new_paper())
             paper.write(pack_job(job))
             paper.seek(0)
             frame_out, frame_in = os.pipe()
@@ -275,6 +275,13 @@ class Box:
                 closed=lambda: self._closed,
             )
             return supervision.outcome(), supervision.ended
+
+
+def new_paper() -> IO[bytes]:
+    """A file without a name for one job; in memory, where the system can do that."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("job"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def names_plots(job: Job) -> bool:

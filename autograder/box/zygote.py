@@ -45,6 +45,7 @@ NOBODY = 65534
 NAMESPACES, OTHER_USER = "box", "other user"
 MOST_NAMES = 65536  # bytes in a list of further modules
 MADV_COLLAPSE = 25
+BEGINS_SYNTAX = frozenset("%!?")
 FOR_THE_WARM_PROCESS = "GLIBC_TUNABLES"  # a variable that no submission needs
 SETUP_FAILED = 97  # the inner process exits with this status if a wall could not be raised
 
@@ -153,6 +154,11 @@ def import_and_keep(modules: list[str]) -> None:
         raise SystemExit("a module started a thread, which would not survive the fork")
 
 
+def may_be_special(line: str) -> bool:
+    """Whether a line may have IPython's own syntax: `%magic`, `!command`, `help?` and the like."""
+    return not BEGINS_SYNTAX.isdisjoint(line) or line.lstrip().startswith((",", ";", "/"))
+
+
 def warm_up(modules: list[str]):
     """Import what answers need and create the IPython shell, once for all submissions."""
     import torch
@@ -161,6 +167,7 @@ def warm_up(modules: list[str]):
     import_all(modules)
     importlib.import_module(PROBES)  # without these every answer would look wrong: fail now
     exercise(torch)
+    from IPython.core.inputtransformer2 import TransformerManager
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -171,12 +178,23 @@ def warm_up(modules: list[str]):
         # `!ls` through a terminal needs /dev/pts, which all children would share
         system = InteractiveShell.system_raw
 
+    class PlainCells(TransformerManager):
+        def do_token_transforms(self, lines):
+            """Leave a cell as it is that has no character with which IPython's syntax begins.
+
+            To be certain of the same, IPython would split the cell into tokens in pure Python.
+            """
+            if any(map(may_be_special, lines)):
+                return super().do_token_transforms(lines)
+            return lines
+
     config = Config()
     config.HistoryManager.enabled = False  # its thread would not survive the fork
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.xmode = "Plain"
     config.InteractiveShell.cache_size = 0
     shell = BoxShell.instance(config=config)
+    shell.input_transformer_manager = PlainCells()
     shell.run_cell(WARMING_CELL, store_history=False)
     shell.reset(new_session=True)
     sys.path.insert(0, "")  # as in a notebook, the current folder comes first

@@ -1,5 +1,6 @@
 """The box by itself: what comes back, what it costs, and how it says that it cannot be had."""
 
+import importlib
 import os
 import shutil
 import stat
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.box import (
     Box,
@@ -21,6 +25,7 @@ from autograder.box import (
     inside,
     other_user,
     seccomp,
+    supervisor,
     walls,
     watch,
     why_unavailable,
@@ -476,3 +481,56 @@ def test_what_a_killed_run_unpacked_is_removed_at_the_next_start(tmp_path, monke
         with folders.scratch() as another:
             assert not dead.exists() and (living / "notebook").exists() and another.is_dir()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def zygote(monkeypatch):
+    """The script of the warm process, which is no part of a package."""
+    monkeypatch.syspath_prepend(str(walls.HERE))
+    return importlib.import_module("zygote")
+
+
+SPECIAL = (
+    *("%time x", "x = %pwd", "!ls", "x = !ls", "len?", "?len", "??len", "len??", "%%time\nx = 1"),
+    *(",f a b", ";f a b", "/f a b", "if x:\n    %time y", "if x:\n\t/f a", "x = 1\n!ls\ny = 2"),
+)
+
+
+@pytest.mark.parametrize("cell", SPECIAL)
+def test_every_syntax_of_ipythons_own_is_noticed(zygote, cell):
+    assert any(map(zygote.may_be_special, cell.splitlines(keepends=True)))
+
+
+@given(st.text("ab=,;/ \n\t()#'\"\\\x0c\x0b:0\N{NO-BREAK SPACE}", max_size=30))
+def test_ipython_would_not_change_a_cell_without_its_own_syntax(cell):
+    sys.path.insert(0, str(walls.HERE))
+    try:
+        special = importlib.import_module("zygote").may_be_special
+    finally:
+        sys.path.remove(str(walls.HERE))
+    lines = f"{cell}\n".splitlines(keepends=True)
+    if not any(map(special, lines)):
+        assert TransformerManager().do_token_transforms(lines) == lines
+
+
+@needs_box
+def test_a_cell_without_ipythons_syntax_is_not_split_into_tokens(box):
+    count = """
+from IPython.core import inputtransformer2 as theirs
+calls, before = [], theirs.make_tokens_by_line
+theirs.make_tokens_by_line = lambda lines: calls.append(lines) or before(lines)
+"""
+    assert value_of(box.run(Job((count, "y = 1", "x = [len(calls)]"), REQUEST))) == [0]
+    assert value_of(box.run(Job((count, "y = 5 % 2", "x = [len(calls)]"), REQUEST))) == [1]
+
+
+@pytest.mark.parametrize("available", [True, False])
+def test_a_job_is_written_to_a_file_that_nobody_can_find(available, monkeypatch):
+    if not available:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    with supervisor.new_paper() as paper:
+        paper.write(b"job")
+        paper.seek(0)
+        assert os.fstat(paper.fileno()).st_nlink == 0
+        in_memory = "memfd" in os.readlink(f"/proc/self/fd/{paper.fileno()}")
+        assert (paper.read(), in_memory) == (b"job", available)
