@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from course_utils.checks import judge
 from course_utils.checks.equations import (
     remembered,
     softmax,
@@ -14,6 +15,7 @@ from course_utils.checks.equations import (
 )
 from course_utils.checks.exercises import dot_prod_attention as dot_prod
 from course_utils.checks.exercises import single_query_attention as single
+from course_utils.checks.wire import Reply
 
 numbers = st.floats(-20, 20, allow_nan=False)
 vectors = st.integers(1, 8).flatmap(lambda n: arrays(float, n, elements=numbers))
@@ -114,3 +116,20 @@ def test_what_equal_sets_of_mistakes_give_is_computed_once():
     assert once(question, one) == once(question, same) == 1
     assert once(question, frozenset(["no-scale"])) == 2
     assert once(np.zeros(2), one) == 3  # another question, though its numbers are equal
+
+
+def test_the_scores_of_constant_matrices_are_those_of_the_formula_and_summed_up_once():
+    (asks,) = judge.make_plan("single-query-attention", (11,)).asks
+    replies = [Reply("error")] * len(asks)
+    evidence = judge.Evidence(judge.load("single-query-attention"), 11, list(asks), replies)
+    for label in single.CONSTANT:
+        kq, a = single.SIZES[label][4:]
+        hidden, states = evidence.args(label)
+        K = kq or single.DEFAULT_KQ
+        wanted = [
+            [K * a * a * sum(h) * sum(states[t, b]) for t in range(len(states))]
+            for b, h in enumerate(hidden)
+        ]
+        assert single.constant_scores(evidence, label).tolist() == wanted
+        first, again = (single.sums_of(hidden, states) for _ in range(2))
+        assert first is again

@@ -10,7 +10,7 @@ form is fitted on half of the batch and verified on the other half.
 import numpy as np
 
 from course_utils.checks import variants
-from course_utils.checks.equations import dot, softmax_gradient, weighted_sum
+from course_utils.checks.equations import dot, remembered, softmax_gradient, weighted_sum
 from course_utils.checks.judge import (
     Check,
     Evidence,
@@ -86,6 +86,13 @@ def read_alpha(e: Evidence, label: str) -> np.ndarray:
     return e.array(label, "out1", (B, S), ordinal=1)
 
 
+@remembered  # every combination of mistakes asks for them, for every student of a class
+def sums_of(hidden: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sum(h) [B] and sum(e_t) [B, S]."""
+    of_states = [[sum(states[t, b]) for t in range(len(states))] for b in range(len(hidden))]
+    return np.array([sum(h) for h in hidden]), np.array(of_states)
+
+
 def constant_scores(e: Evidence, label: str, size: int | None = None) -> np.ndarray:
     """q . k_t without a scale, where every matrix holds the constant a: K a^2 sum(h) sum(e_t).
 
@@ -94,11 +101,8 @@ def constant_scores(e: Evidence, label: str, size: int | None = None) -> np.ndar
     _, _, _, _, kq, a = SIZES[label]
     assert a is not None  # asked of the questions in CONSTANT only
     hidden, states = e.args(label)
-    K = size or kq or DEFAULT_KQ
-    return np.array(
-        [[K * a * a * sum(h) * sum(states[t, b]) for t in range(len(states))]
-         for b, h in enumerate(hidden)]
-    )  # fmt: skip
+    of_queries, of_states = sums_of(hidden, states)
+    return (size or kq or DEFAULT_KQ) * a * a * of_queries[:, None] * of_states
 
 
 def scale_of(label: str) -> float:
