@@ -39,6 +39,14 @@ def the_courses_own_register():
     register.use(None)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def the_newest_form_of_a_gradebook_is_asked_for_once():
+    """nbgrader starts alembic for every new gradebook: two seconds of computing each time."""
+    from nbgrader import api
+
+    api.get_alembic_version = cache(api.get_alembic_version)
+
+
 def pytest_sessionfinish():
     from tests.browser import close_browser
 
