@@ -110,7 +110,7 @@ def _pack(content) -> bytes:
             name = name_of(value.dtype)
             if name not in DTYPES:
                 raise TypeError(f"Arrays of type {value.dtype} do not travel.")
-            arrays.append(np.ascontiguousarray(value))
+            arrays.append(np.ascontiguousarray(value, TYPES[name]))  # in this machine's byte order
             return {"__array__": [name, list(value.shape)]}
         if isinstance(value, np.generic):
             return value.item()

@@ -26,6 +26,13 @@ def test_a_reply_survives_the_way(found, note):
         np.testing.assert_array_equal(back.arrays[name], array)
 
 
+def test_numbers_in_the_other_byte_order_arrive_as_the_same_numbers():
+    swapped = np.array([1.5, -2.0]).astype(np.dtype(float).newbyteorder())
+    reply = wire.Reply("ok", {"out0": swapped})
+    (back,) = wire.unpack_response(wire.pack_response({"x": [reply]}))["x"]
+    assert back.arrays["out0"].tolist() == [1.5, -2.0]
+
+
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(content):
     with pytest.raises(wire.BadFrame):
