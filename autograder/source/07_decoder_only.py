@@ -979,9 +979,11 @@ display(draw_recall(recall))
 
 # %% [markdown]
 # The row *no keys* always names the value that was stored most often. Read the table against it:
-# - The time-invariant SSM is no better than that from four pairs on: it recalls nothing. It writes every pair in
-#   the same way, and can't choose by its input.
-# - The RNN is better, and was still improving when its training ended. So its figures say nothing about room.
+# - In these 3,000 steps, the time-invariant SSM learned nothing better from four pairs on. Its state is updated in
+#   the same way whatever the input is, which may be why it learns so slowly.
+# - The RNN did better, and was still improving when its training ended.
+# - Neither row says anything about room. With ten times the steps, one run of the RNN recalled
+#   {{claim:trained-recall.rnn_longer}} of 8 pairs and {{claim:trained-recall.rnn_longer_16}} of 16, and one of the SSM {{claim:trained-recall.ssm_longer}} and {{claim:trained-recall.ssm_longer_16}}.
 # - The selective SSM recalls nearly everything up to 16 pairs *with a state of fixed size*, and most of 32, which
 #   is more than it was trained on.
 # - Attention recalls everything, and keeps more with every pair.
@@ -1013,8 +1015,8 @@ display(draw_recall(recall))
 #    SSM gets {{claim:trained-recall.ssm}} of 8 pairs, no more than naming the commonest value
 #    ({{claim:trained-recall.values_only}}), the RNN {{claim:trained-recall.rnn}}, the selective SSM
 #    {{claim:trained-recall.selective}}, and attention {{claim:trained-recall.attention}}. They do not show that a
-#    fixed state is too small: the selective SSM has one too, and the RNN was still improving. Attention keeps every
-#    pair, and pays with memory that grows with their number and a longer search at each step.
+#    fixed state is too small: the selective SSM has one too, and with ten times the steps RNN and SSM got
+#    {{claim:trained-recall.rnn_longer}} and {{claim:trained-recall.ssm_longer}}. Attention keeps every pair, and pays with memory that grows with their number and a longer search at each step.
 # 3. A selective SSM (or an RNN): its state has a fixed size, so memory and time per step stay the same for days, and
 #    the SSM also trains in parallel. What I give up is exact recall of everything long past, because a state of
 #    fixed size has a limit.
