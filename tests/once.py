@@ -1,4 +1,4 @@
-"""What takes long to make is made once for all workers of a run."""
+"""Makes what takes long once, for all workers of a test run."""
 
 import os
 import shutil

@@ -191,10 +191,8 @@ def settings(user: str) -> dict[str, str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """As variables for a command in the root."""
-    listed = environment.pip_settings(sys.executable)[
-        ::-1
-    ]  # pip's own variables win, and are first
+    """As variables for a command in the root. Variables win in pip, which lists them first."""
+    listed = reversed(environment.pip_settings(sys.executable))
     return {"PIP_" + name.upper().replace("-", "_"): value for name, value in listed}
 
 
@@ -303,7 +301,7 @@ def received() -> int:
 
 
 def local_wheels(venv: Path) -> float:
-    """Megabytes of packages that lie on this machine's disk; elsewhere they would be downloads."""
+    """Megabytes of packages taken from this machine's disk; elsewhere they would be downloads."""
     installed = {path.name for path in venv.glob("lib/python3*/site-packages/*.dist-info")}
     folders = pip_settings().get("PIP_FIND_LINKS", "").split()
     wheels = [wheel for folder in folders for wheel in Path(folder).glob("*.whl")]

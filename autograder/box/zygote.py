@@ -180,9 +180,9 @@ def warm_up(modules: list[str]):
 
     class PlainCells(TransformerManager):
         def do_token_transforms(self, lines):
-            """Leave a cell as it is that has no character with which IPython's syntax begins.
+            """Leave a cell unchanged if it has no character that begins IPython's own syntax.
 
-            To be certain of the same, IPython would split the cell into tokens in pure Python.
+            IPython would reach the same result by splitting the cell into tokens in pure Python.
             """
             if any(map(may_be_special, lines)):
                 return super().do_token_transforms(lines)
