@@ -497,7 +497,6 @@ def main() -> None:
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
     shell = warm_up(settings["modules"])
-    gc.collect()
     # modules that only some assignments use are requested once the assignment is known
     import_and_keep(json.loads(control.recv(MOST_NAMES) or b"[]"))
     control.send(b"ready")

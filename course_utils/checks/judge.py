@@ -433,7 +433,8 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
     with np.errstate(all="ignore"):
         findings = _findings(exercise, entry.points, evidences)
         right = all(f.passed for f in findings)
-        found = () if right else diagnose(exercise, _behind_asserts(plan, replies))
+        nothing = right or _is_unwritten(replies)
+        found = () if nothing else diagnose(exercise, _behind_asserts(plan, replies))
     total = round(sum(f.points for f in findings), 6)
     unnamed = Verdict(plan.exercise, total, entry.points, findings, seeds=plan.seeds)
     if not found:
@@ -446,6 +447,11 @@ def verdict(plan: Plan, replies: list[Reply] | None) -> Verdict:
         sentence=several + " ".join(m.sentence for m in found),
         hint=found[0].hint,
     )
+
+
+def _is_unwritten(replies: list[Reply] | None) -> bool:
+    """Whether every reply is that of a stub, in which there is no mistake to look for."""
+    return all(reply.notes.get("raised") == "NotImplementedError" for reply in replies or ())
 
 
 def _behind_asserts(plan: Plan, replies: list[Reply] | None) -> list[Evidence]:

@@ -99,6 +99,7 @@ def _used(source: str) -> frozenset[str]:
     return frozenset(node.id for node in _nodes(source) if isinstance(node, ast.Name))
 
 
+@lru_cache(maxsize=1024)
 def is_hidden(source: str) -> str:
     """How an answer reaches things without writing their names; empty if it doesn't."""
     for node in _nodes(source):

@@ -73,6 +73,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         if label == "main":
             options["other"] = [a[:-1, :-1] for a in args]
             options["upstream"] = [rng.standard_normal((B, T, D)), rng.standard_normal((B, T, S))]
+        else:
+            options["once"] = True
         questions.append(Ask(label, "call", options))
     return questions
 
@@ -261,7 +263,7 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
     flow_out, flow_weights = e.options("main")["upstream"]
     solution, weights = fit(e, "main")
     output, _ = read(e, "main")
-    B, T, S, D = SIZES["main"]
+    B, T, _, D = SIZES["main"]
     at_query, at_states = np.zeros_like(query), np.zeros_like(states)
     for b in range(B):
         for t in range(T):
@@ -269,11 +271,9 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
             at_context = at_joined[:D]
             at_query[b, t] += at_joined[D:]
             row = weights[b, t]
-            at_row = np.array([dot(at_context, states[b, s]) for s in range(S)])
-            at_scores = softmax_gradient(row, at_row + flow_weights[b, t])
-            for s in range(S):
-                at_states[b, s] += row[s] * at_context + at_scores[s] * query[b, t]
-                at_query[b, t] += at_scores[s] * states[b, s]
+            at_scores = softmax_gradient(row, states[b] @ at_context + flow_weights[b, t])
+            at_states[b] += np.outer(row, at_context) + np.outer(at_scores, query[b, t])
+            at_query[b, t] += at_scores @ states[b]
     return at_query, at_states
 
 

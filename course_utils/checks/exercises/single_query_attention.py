@@ -10,7 +10,7 @@ form is fitted on half of the batch and verified on the other half.
 import numpy as np
 
 from course_utils.checks import variants
-from course_utils.checks.equations import dot, remembered, softmax_gradient, weighted_sum
+from course_utils.checks.equations import remembered, softmax_gradient, weighted_sum
 from course_utils.checks.judge import (
     Check,
     Evidence,
@@ -69,6 +69,8 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         if label == "main":
             options["other"] = [args[0][:-1], args[1][:-1, :-1]]
             options["upstream"] = [rng.standard_normal((B, 2 * enc)), rng.standard_normal((B, S))]
+        else:
+            options["once"] = True
         questions.append(Ask(label, "call", options))
     return questions
 
@@ -236,11 +238,9 @@ def _gradients(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
     at_hidden, at_states = np.zeros_like(hidden), np.zeros_like(states)
     for b, h in enumerate(hidden):
         key_map = np.append(h, 1.0) @ form
-        at_alpha = np.array([dot(flow_out[b], states[t, b]) for t in range(len(states))])
-        at_scores = softmax_gradient(alpha[b], at_alpha + flow_alpha[b])
-        for t in range(len(states)):
-            at_states[t, b] += alpha[b, t] * flow_out[b] + at_scores[t] * key_map
-            at_hidden[b] += at_scores[t] * (form[:-1] @ states[t, b])
+        at_scores = softmax_gradient(alpha[b], states[:, b] @ flow_out[b] + flow_alpha[b])
+        at_states[:, b] = np.outer(alpha[b], flow_out[b]) + np.outer(at_scores, key_map)
+        at_hidden[b] = form[:-1] @ (at_scores @ states[:, b])
     return at_hidden, at_states
 
 

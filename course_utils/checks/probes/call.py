@@ -13,6 +13,7 @@ Options (those not given are left out):
     as_numpy pass arrays as NumPy arrays, not as tensors
     other    arguments of other sizes: a second module is called with these before `args`
     watch    record the largest product of matrices that reaches an operator
+    once     one call is enough: the judge looks at the first results alone
 
 Arrays in the reply: out0, out1, ... of the first call, again0, ... of the second, after0, ...
 the arguments as they are afterwards, grad0, ... the gradients at them, and later0, ... what comes
@@ -21,12 +22,16 @@ code allows it, otherwise in float32.
 """
 
 import contextlib
+import weakref
 
 import numpy as np
 import torch
 
 from course_utils.checks.probes.student_code import collect, explain, find_callable
 from course_utils.checks.wire import Reply
+
+# By class, the constructor arguments with which its modules have all parameters before any call.
+_complete: weakref.WeakKeyDictionary[type, set[str]] = weakref.WeakKeyDictionary()
 
 
 def run(namespace: dict, options: dict) -> Reply:
@@ -53,10 +58,11 @@ def _run(namespace: dict, options: dict, precision: torch.dtype) -> Reply:
             made, target = target, _made(target, options, precision, arguments, named)
         with watching(options, arrays):
             collect("out", target(*arguments, **named), arrays, notes)
-        for index, argument in enumerate(arguments):
-            if isinstance(argument, torch.Tensor | np.ndarray):
-                collect_after(index, argument, arrays)
-        collect("again", target(*_fresh(arguments), **named), arrays, notes)
+        if not options.get("once"):
+            for index, argument in enumerate(arguments):
+                if isinstance(argument, torch.Tensor | np.ndarray):
+                    collect_after(index, argument, arrays)
+            collect("again", target(*_fresh(arguments), **named), arrays, notes)
         if "other" in options:
             others = [to_argument(a, precision, options) for a in options["other"]]
             used = _made(made, options, precision, others, named)
@@ -74,11 +80,21 @@ def _made(target, options: dict, precision: torch.dtype, arguments: list, named:
     """A module of the student's class, with the parameters that were drawn."""
     module = target(*options["init"]).to(precision)
     if "fill" in options:
-        with torch.no_grad(), contextlib.suppress(Exception):
-            module(*_fresh(arguments), **named)  # lazy layers get their shapes here
-        module.to(precision)
+        complete = _complete.setdefault(target, set())
+        if repr(options["init"]) not in complete:
+            before = _parameters_of(module)
+            with torch.no_grad(), contextlib.suppress(Exception):
+                module(*_fresh(arguments), **named)  # lazy layers get their shapes here
+            module.to(precision)
+            if _parameters_of(module) == before:
+                complete.add(repr(options["init"]))
         refill(module, options["fill"])
     return module.eval() if options.get("eval") else module
+
+
+def _parameters_of(module: torch.nn.Module) -> list[tuple[int, type]]:
+    """Which parameters a module has, and of which type: that of a lazy one changes."""
+    return [(id(parameter), type(parameter)) for parameter in module.parameters()]
 
 
 def collect_after(index: int, argument, arrays: dict) -> None:
