@@ -985,7 +985,8 @@ display(draw_recall(recall))
 # - Neither row says anything about room. With ten times the steps, one run of the RNN recalled
 #   {{claim:trained-recall.rnn_longer}} of 8 pairs and {{claim:trained-recall.rnn_longer_16}} of 16, and one of the SSM {{claim:trained-recall.ssm_longer}} and {{claim:trained-recall.ssm_longer_16}}.
 # - The selective SSM recalls nearly everything up to 16 pairs *with a state of fixed size*, and most of 32, which
-#   is more than it was trained on.
+#   is more than it was trained on. Its state is larger than the RNN's, as the lower table shows, so the two rows
+#   do not compare models of equal size.
 # - Attention recalls everything, and keeps more with every pair.
 
 # %% [markdown]
