@@ -3,15 +3,10 @@
 import errno
 import importlib
 import pkgutil
-import sys
 
 import click
 
 from autograder import commands
-
-# Otherwise jsonschema builds 38 grammars for addresses that no notebook contains, which takes more
-# than a second in every command.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 class Commands(click.Group):

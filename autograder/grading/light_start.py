@@ -1,8 +1,7 @@
 """Starts a process without what it would import and never use.
 
-Importing nbgrader imports its server extensions, and jsonschema compiles a grammar of addresses.
-Where submissions are read, that would be four fifths of the time; where a class is graded, a third.
-Both need some modules of nbgrader and no server, and no address is checked.
+Importing nbgrader imports its server extensions: where submissions are read, that would be most of
+the time. Some modules of nbgrader are needed there, and no server.
 """
 
 import sys
@@ -23,8 +22,6 @@ def without_servers() -> None:
 def main() -> None:
     """The process that reads submissions."""
     without_servers()
-    # as if it were not installed
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     from autograder.grading import reader_process
 
     reader_process.main()

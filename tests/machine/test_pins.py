@@ -98,3 +98,9 @@ def imported(folder: Path) -> set[str]:
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add(node.module.partition(".")[0])
     return found - set(sys.stdlib_module_names)
+
+
+def test_nothing_is_pinned_that_slows_every_start():
+    """rfc3987-syntax builds 38 grammars whenever nbformat is imported, for addresses that no
+    notebook contains; without it jsonschema leaves their check out."""
+    assert not [line for line in lines() if line.startswith("rfc3987-syntax")]
