@@ -47,6 +47,7 @@ ENVIRONMENT = {
     "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",
     "OMP_NUM_THREADS": "1",
 }
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed grader is a compiled one
 
 
 def answers(exercise: str) -> list[str]:

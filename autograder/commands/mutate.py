@@ -11,12 +11,15 @@ from course_utils import register
 @click.command(name="mutate", short_help="Test the judge on changed solutions.")
 @click.argument("exercises", nargs=-1)
 @click.option("--repeat", type=int, help="Draw the same questions every time, from this seed.")
-def command(exercises, repeat):
+@click.option("--most", type=int, help="Judge at most this many changes, drawn from all.")
+def command(exercises, repeat, most):
     """Change the solutions (default: of all EXERCISES) in one place at a time, and judge each."""
     seeds.repeat(repeat)
     built = set(build.names())
     known = [e.id for e in register.exercises() if e.kind == "code" and e.notebook in built]
     chosen = [c for e in (exercises or known) for c in mutate.changes(e)]
+    if most is not None and len(chosen) > most:
+        chosen = seeds.source.sample(chosen, most)
     console = Console()
     results = list(track(mutate.run(chosen), "Judging", total=len(chosen), console=console))
     reasons = mutate.equivalent()

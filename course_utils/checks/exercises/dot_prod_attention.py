@@ -5,6 +5,8 @@ knowing what its parameters are called: arctanh of it must be one affine map of 
 on half of the rows and verified on the other half.
 """
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks import variants
@@ -64,7 +66,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
             main = args
         if label == "refilled":  # the same question to other parameters
             args = main
-        options = {
+        options: dict[str, Any] = {
             "target": "DotProdAttention",
             "init": [D],
             "args": args,

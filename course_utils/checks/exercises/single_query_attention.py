@@ -7,6 +7,8 @@ With random parameters, the centred logarithm of alpha must be bilinear in [h; 1
 form is fitted on half of the batch and verified on the other half.
 """
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.checks import variants
@@ -60,7 +62,7 @@ def asks(rng: np.random.Generator) -> list[Ask]:
         if label == "refilled":  # the same question to other parameters
             args = main
         pool = 0.5 * rng.standard_normal(997)
-        options = {
+        options: dict[str, Any] = {
             "target": "SingleQueryScaledDotProductAttention",
             "init": [enc, dec] if kq is None else [enc, dec, kq],
             "args": args,
