@@ -11,6 +11,7 @@ from hypothesis import settings
 
 import autograder.oracles  # noqa: F401 - gives the judge its oracles
 from course_utils import register
+from tests.browser import browser, classic_notebook, jupyter_lab, screenshots  # noqa: F401
 from tools import system_packages
 from tools.system_packages import BROWSER
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import browser
-from tests.browser import serve, started
+import tests.browser
+from tests.browser import open_and_run, serve, started, write_notebook
 
 
 def test_a_start_that_fails_is_tried_again_and_reported():
@@ -40,14 +40,34 @@ def test_what_never_starts_fails_with_its_own_reason():
 
 
 @pytest.mark.thorough
+@pytest.mark.browser
+def test_cells_that_get_no_answer_are_run_again_with_another_kernel(
+    browser, jupyter_lab, monkeypatch
+):
+    write_notebook(jupyter_lab.folder / "silent.ipynb", "import os\nprint(os.getpid())")
+    run, kernels = tests.browser.run_all, []
+
+    def silent_at_first(page) -> None:
+        run(page)
+        kernels.append(page.locator(".jp-OutputArea-output").inner_text())
+        if len(kernels) == 1:
+            raise TimeoutError("no answer")
+
+    monkeypatch.setattr(tests.browser, "run_all", silent_at_first)
+    with pytest.warns(UserWarning, match=r"kernel of silent\.ipynb did not start"):
+        open_and_run(browser, jupyter_lab, "silent.ipynb").context.close()
+    assert len(set(kernels)) == 2
+
+
+@pytest.mark.thorough
 def test_a_server_comes_up_on_another_port_if_its_port_is_taken(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "private").mkdir()
-    find = browser._free_port
+    find = tests.browser._free_port
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         ports = iter([taken.getsockname()[1], find()])
-        monkeypatch.setattr(browser, "_free_port", lambda: next(ports))
+        monkeypatch.setattr(tests.browser, "_free_port", lambda: next(ports))
         log = tmp_path / "private" / "server.log"
         with (
             pytest.warns(UserWarning, match="notebook server did not start"),

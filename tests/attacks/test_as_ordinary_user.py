@@ -54,6 +54,7 @@ def place():
         yield Path(folder)
 
 
+@pytest.mark.thorough
 def test_the_walls_hold_for_an_ordinary_user(place):
     home, secret = place / "home", place / "gradebook.db"
     home.mkdir()

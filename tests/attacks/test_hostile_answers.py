@@ -39,7 +39,9 @@ def secret(tmp_path_factory):
     del os.environ["GRADEBOOK_PASSWORD"]
 
 
-@pytest.fixture(scope="module", params=WHY_NOT)
+@pytest.fixture(
+    scope="module", params=[NAMESPACES, pytest.param(OTHER_USER, marks=pytest.mark.thorough)]
+)
 def box(secret, request):
     if WHY_NOT[request.param]:
         pytest.skip(WHY_NOT[request.param])

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.box import why_unavailable
 from autograder.whole_class.grade_class import Options, grade_class
-from tests.browser import browser, new_page, screenshots, serve  # noqa: F401
+from tests.browser import new_page, serve
 from tests.grading.handing_in import ASSIGNMENT, EXERCISE, WRITTEN, cell_of, hand_in, submission
 
 pytestmark = [
@@ -131,7 +131,7 @@ def test_the_stored_notebook_keeps_text_and_pictures_only(course):
     assert BREAK_OUT not in json.dumps(notebook["metadata"])
 
 
-def test_formgrader_and_feedback_run_none_of_it(course, browser, screenshots, tmp_path):  # noqa: F811
+def test_formgrader_and_feedback_run_none_of_it(course, browser, screenshots, tmp_path):
     from nbgrader.api import Gradebook
 
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
@@ -159,7 +159,7 @@ def test_formgrader_and_feedback_run_none_of_it(course, browser, screenshots, tm
         assert "My answer." in page.content()
 
 
-def test_the_same_notebook_untouched_would_run(browser, tmp_path):  # noqa: F811
+def test_the_same_notebook_untouched_would_run(browser, tmp_path):
     """The test above can fail: as it was handed in, the notebook does run its script."""
     from nbconvert import HTMLExporter
 

@@ -114,6 +114,7 @@ def choose(course: Path, text: str) -> None:
     prepare_course(course, ASSIGNMENT, gradebook_url(course))
 
 
+@pytest.mark.thorough
 def test_nbgrader_grades_by_the_points_of_the_class(course):
     before = scores(course)
     nbgrader_autograde(course)

@@ -42,6 +42,7 @@ print("no assignment called" in done.output, [name for name in {HEAVY} if name i
     assert run(code) == "True []"
 
 
+@pytest.mark.thorough
 def test_nbgrader_is_whole_enough_for_a_courses_own_configuration():
     code = """
 from autograder.grading.light_start import without_servers
@@ -56,6 +57,7 @@ print(nbgrader.__version__, utils.__name__, GenerateAssignment.__name__)
     assert run(code) == f"{nbgrader.__version__} nbgrader.utils GenerateAssignment"
 
 
+@pytest.mark.thorough
 def test_what_is_imported_already_stays():
     code = """
 import nbgrader

@@ -95,7 +95,11 @@ def graded(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("kind", "exporter"),
-    [("canvas", "CanvasExport"), ("moodle", "MoodleExport"), ("csv", "SpreadsheetExport")],
+    [
+        ("canvas", "CanvasExport"),
+        pytest.param("moodle", "MoodleExport", marks=pytest.mark.thorough),
+        pytest.param("csv", "SpreadsheetExport", marks=pytest.mark.thorough),
+    ],
 )
 def test_nbgraders_own_export_writes_the_file_that_ours_writes(graded, tmp_path, kind, exporter):
     course = Path(shutil.copytree(graded, tmp_path / "course"))

@@ -11,7 +11,6 @@ from autograder.cli import main
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.browser import browser, screenshots  # noqa: F401
 from tests.once import made_once
 
 STUDENTS = 14

@@ -83,6 +83,7 @@ def test_an_assignment_that_is_not_there_is_a_sentence():
         demo.available_assignments(("99_none",))
 
 
+@pytest.mark.thorough
 @pytest.mark.box
 @pytest.mark.slow
 def test_the_commands_that_it_prints_run_as_they_are_printed(demonstration, course):

@@ -88,6 +88,7 @@ def test_a_written_answer_is_marked_and_comes_back_as_feedback(
         assert gradebook.find_grade("reversal-map", NAME, NAME, student).score == 0.5
 
 
+@pytest.mark.thorough
 def test_a_script_link_in_a_written_answer_is_no_link(browser, course, tmp_path):
     student, notebook = sorted(waiting(course).items())[0]
     path = course / "autograded" / student / NAME / f"{NAME}.ipynb"

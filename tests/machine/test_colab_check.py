@@ -41,6 +41,7 @@ def write_notebook(path: Path, *cells: str) -> None:
     nbformat.write(notebook, path)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_notebooks_run_in_the_smoke_budget_and_the_one_that_fails_is_named(tmp_path):
     folder = tmp_path / "notebooks"

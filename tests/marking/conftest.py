@@ -17,7 +17,6 @@ from autograder.whole_class.course_directory import prepare_course
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.browser import browser, screenshots  # noqa: F401
 from tests.once import made_once
 
 NAME = "03_attention"

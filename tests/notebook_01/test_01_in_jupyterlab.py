@@ -6,7 +6,7 @@ import pytest
 
 from autograder.build import NOTEBOOKS
 from course_utils import register
-from tests.browser import new_page, open_lab, run_all, wait_for_value, wait_idle
+from tests.browser import open_and_run, wait_for_value, wait_idle
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("notebook_01")]
 
@@ -26,9 +26,7 @@ COPY = "def copy_query(keys, j):\n    return {} * keys[j]\n"
 @pytest.fixture(scope="module")
 def page(browser, jupyter_lab):
     shutil.copy(NOTEBOOKS / NAME, jupyter_lab.folder / NAME)
-    page = new_page(browser, height=1600)
-    open_lab(browser, jupyter_lab, NAME, page=page)
-    run_all(page)
+    page = open_and_run(browser, jupyter_lab, NAME, height=1600)
     yield page
     page.context.close()
 

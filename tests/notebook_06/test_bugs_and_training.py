@@ -72,6 +72,7 @@ def test_a_suspect_that_is_not_there_is_said():
         suspect("g")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_model_that_is_trained_again_behaves_as_recorded():
     model = bugs.faulty_model("e")

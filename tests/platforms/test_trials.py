@@ -13,7 +13,9 @@ from tests.instructor.guides import DOCS
 TRIALS = ("gradescope_trial.py", "hub_trial.py", "container_trial.py")
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize(
+    "name", [TRIALS[0], *(pytest.param(name, marks=pytest.mark.thorough) for name in TRIALS[1:])]
+)
 def test_a_trial_tells_what_it_does(name):
     line = [sys.executable, ROOT / "tools" / name, "--help"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)

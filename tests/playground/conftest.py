@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 import course_utils.playground
-from tests.browser import browser, jupyter_lab, screenshots  # noqa: F401
 
 ADDRESS = Path(course_utils.playground.__file__).with_name("playground.html").as_uri()
 
 
 @pytest.fixture
-def open_playground(browser):  # noqa: F811
+def open_playground(browser):
     """A function that opens the playground in a new window; afterwards nothing may have failed."""
     contexts, complaints = [], []
 

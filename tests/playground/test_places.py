@@ -4,7 +4,7 @@ import pytest
 from nbformat import read
 
 from course_utils import playground as package
-from tests.browser import new_page, open_lab, run_all, save, set_lab_theme, write_notebook
+from tests.browser import new_page, open_and_run, save, set_lab_theme, write_notebook
 from tests.playground.conftest import ADDRESS
 from tests.playground.using import begin, centre, put, state
 
@@ -211,6 +211,7 @@ def test_a_page_may_show_it_twice_and_both_work(browser):
     page.context.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_jupyterlab_shows_it_in_a_frame_and_as_plain_html(browser, jupyter_lab, screenshots):
     write_notebook(
@@ -218,8 +219,7 @@ def test_jupyterlab_shows_it_in_a_frame_and_as_plain_html(browser, jupyter_lab, 
         "from course_utils import playground\nplayground.show()",
         "from IPython.display import HTML\nHTML(playground.page())",
     )
-    page = open_lab(browser, jupyter_lab, "playground.ipynb")
-    run_all(page)
+    page = open_and_run(browser, jupyter_lab, "playground.ipynb")
     page.wait_for_function("() => window.attentionPlayground?.instances.length === 1")
     assert centre(page, "Query")[0] > 0
     set_lab_theme(page, "JupyterLab Dark")

@@ -10,7 +10,6 @@ import pytest
 from autograder import build
 from course_utils import register
 from course_utils.widgets import predict
-from tests.browser import browser, screenshots  # noqa: F401
 from tools import make_site, site_outputs
 
 PHONE, DESK = 400, 1300
@@ -130,7 +129,7 @@ def plain_text_of_release(name: str) -> str:
 
 
 @pytest.fixture
-def visit(browser, site):  # noqa: F811
+def visit(browser, site):
     """Opens a page of the site from its folder; afterwards nothing may have gone wrong."""
     contexts, complaints = [], []
 
@@ -233,7 +232,7 @@ CONTRASTS = """() => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_by_day_and_by_night(visit, scheme, screenshots):  # noqa: F811
+def test_text_can_be_read_by_day_and_by_night(visit, scheme, screenshots):
     for name in ("index.html", "notebooks/01_pen_and_paper.html", "guides/instructors.html"):
         page = visit(name, DESK, scheme)
         assert page.evaluate("document.documentElement.dataset.theme") == scheme

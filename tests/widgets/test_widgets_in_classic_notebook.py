@@ -94,6 +94,7 @@ def test_every_widget_is_drawn_once_and_nothing_scrolls(page, screenshots):
     assert scrolling == []
 
 
+@pytest.mark.thorough
 def test_reopened_without_a_kernel_the_last_pictures_are_still_there(
     page, browser, classic_notebook, screenshots
 ):

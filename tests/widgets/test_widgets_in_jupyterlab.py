@@ -13,8 +13,8 @@ from course_utils.figures.theme import DARK
 from tests.browser import (
     PATIENCE,
     new_page,
+    open_and_run,
     open_lab,
-    run_all,
     save,
     set_lab_theme,
     wait_for_value,
@@ -109,9 +109,7 @@ OVERLAPS = """() => {
 def page(browser, jupyter_lab):
     write_notebook(jupyter_lab.folder / "gallery.ipynb", DATA, *CELLS.values())
     # High enough for the largest cell, so that no screenshot is cut by the window.
-    page = new_page(browser, height=2100)
-    open_lab(browser, jupyter_lab, "gallery.ipynb", page=page)
-    run_all(page)
+    page = open_and_run(browser, jupyter_lab, "gallery.ipynb", height=2100)
     page.wait_for_function(f"() => document.querySelectorAll('{LIVE}').length === {len(CELLS)}")
     yield page
     page.context.close()
@@ -274,7 +272,7 @@ def test_menus_of_the_explorers_change_their_pictures(page):
     area.locator(LIVE).get_by_text("moved with their tokens, unchanged").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("theme", ["Light", pytest.param("Dark", marks=pytest.mark.thorough)])
 def test_all_texts_can_be_read_nothing_overlaps_and_nothing_is_cut(page, theme, screenshots):
     set_lab_theme(page, f"JupyterLab {theme}")
     found = page.evaluate(CONTRASTS)
