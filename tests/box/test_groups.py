@@ -75,7 +75,7 @@ time.sleep(600)
 @needs_box
 def test_what_the_machine_killed_is_tried_again(box, monkeypatch):
     kill_first(monkeypatch, 1)
-    assert box.run(Job(("x = 1",), REQUEST)).status == "ok"
+    assert box.run(Job(("import time\ntime.sleep(2)",), REQUEST)).status == "ok"
 
 
 @needs_box

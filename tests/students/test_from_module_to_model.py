@@ -120,6 +120,7 @@ def fits_a_phone(page, wanted: str, picture: Path) -> list[str]:
     return cut
 
 
+@pytest.mark.thorough
 def test_00_a_first_module_fails_passes_is_saved_and_counted(notebook, screenshots):
     page = notebook("00")
     assert "✗" not in run(page, "environment_check()")
